@@ -1,0 +1,22 @@
+/* arena - memory that goes all at once: one a step for what a decision or a parse computes.
+ * What arena_new gives lives until arena_reset or arena_free; it is zeroed and never NULL. */
+#ifndef MUSTER_BASE_ARENA_H
+#define MUSTER_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena;
+
+struct arena *arena_make(void);
+void arena_free(struct arena *a);
+void arena_freep(struct arena **a);
+/* Forget everything, keep the first block. */
+void arena_reset(struct arena *a);
+
+void *arena_new(struct arena *a, size_t count, size_t size);
+void *arena_copy(struct arena *a, const void *data, size_t bytes);
+char *arena_text(struct arena *a, const char *text);
+char *arena_text_n(struct arena *a, const char *text, size_t len);
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

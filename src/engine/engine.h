@@ -1,0 +1,71 @@
+/* engine - one step of muster: facts in, journal, apply, plan, journal, apply, act.
+ *
+ * The engine owns the core and drives the interfaces of journal and backend; it has no clock, no
+ * threads and no event loop, so the simulator runs the real one.  The caller gives it facts and the
+ * time, and calls engine_step.
+ *
+ * A step: all queued facts are checked and applied, then one plan is made and its decisions
+ * applied, and everything is appended to the journal as one batch.  Only when that is durable do
+ * answers leave and backends hear of it.  A batch that cannot be appended discards the core, which
+ * is replayed.
+ */
+#ifndef MUSTER_ENGINE_ENGINE_H
+#define MUSTER_ENGINE_ENGINE_H
+
+#include "backend/backend.h"
+#include "base/err.h"
+#include "core/core.h"
+#include "journal/journal.h"
+
+struct engine;
+
+/* The outcome of one fact: rc 0 and its seq once durable, or why it was refused (nothing
+ * journaled). */
+typedef void engine_done(void *arg, int rc, int64_t seq, const struct err *err);
+
+struct engine_hooks {
+    void *ctx;
+    /* Fill the processes of a job (content store), or an error: the attempt's tasks are refused. */
+    int (*spec)(void *ctx, const struct fact_job_submitted *job, struct backend_spec *ret,
+                struct err *err);
+    /* A durable record, in order: streams, waiting callers.  fact is lent. */
+    void (*durable)(void *ctx, const struct fact *fact, const struct journal_record *record);
+    /* The disk is full (true) or well again (false). */
+    void (*disk_full)(void *ctx, bool full, const struct err *err);
+};
+
+struct engine_config {
+    struct journal *journal; /* lent */
+    struct engine_hooks hooks;
+    int64_t snapshot_every; /* records between snapshots, 0 = never */
+    int64_t epoch;
+};
+
+/* Replays the journal (newest snapshot + tail).  ERR_JOURNAL_DAMAGED …; frozen: see engine_frozen.
+ */
+MUST_CHECK int engine_open(const struct engine_config *config, struct engine **ret,
+                           struct err *err);
+void engine_close(struct engine *e);
+
+/* The backend that serves a cluster by name ("local").  Lent; its sink is set to the engine. */
+void engine_add_backend(struct engine *e, const char *cluster, struct backend *b);
+
+/* Queue a fact (copied).  done (may be NULL) is called once.  Facts of people are checked by the
+ * core when applied.  at_ms is set by the step. */
+void engine_put(struct engine *e, const struct fact *fact, engine_done *done, void *arg);
+
+/* Apply what is queued, plan, commit, act; all synchronous: at the return everything is durable and
+ * answered, or failed.  Returns the time of the next step wanted (INT64_MAX = never). */
+int64_t engine_step(struct engine *e, int64_t now_ms);
+
+/* Tell backends what the core believes runs (after opening), and have them observe nodes. */
+MUST_CHECK int engine_adopt(struct engine *e, struct err *err);
+
+/* Two crashes at the same seq: adopt and answer, no plan. */
+void engine_set_frozen(struct engine *e, bool frozen, const char *why);
+bool engine_frozen(const struct engine *e);
+bool engine_disk_full(const struct engine *e);
+
+struct core *engine_core(struct engine *e);
+
+#endif
