@@ -1,5 +1,7 @@
 #include "base/err.h"
 
+#include "base/str.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,6 +32,32 @@ static const struct err_row *find(int code)
     return &INTERNAL;
 }
 
+/* Parts of what came in from outside may be cut in the middle of a character, or be no text at all;
+ * a message stays one line of UTF-8. */
+static void make_line(char *text)
+{
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) {
+            text[i] = ' ';
+        }
+    }
+    if (str_is_utf8(text, strlen(text))) {
+        return;
+    }
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        size_t len = 1;
+
+        while (len < 4 && text[i + len] != '\0' && !str_is_utf8(text + i, len)) {
+            len++;
+        }
+        if (str_is_utf8(text + i, len)) {
+            i += len - 1;
+        } else {
+            text[i] = '?';
+        }
+    }
+}
+
 int err_set(struct err *err, enum err_code code, const char *fmt, ...)
 {
     va_list args;
@@ -39,6 +67,7 @@ int err_set(struct err *err, enum err_code code, const char *fmt, ...)
         va_start(args, fmt);
         vsnprintf(err->text, sizeof(err->text), fmt, args);
         va_end(args);
+        make_line(err->text);
     }
     return code;
 }
