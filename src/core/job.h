@@ -1,0 +1,155 @@
+/* job - one job: what was asked, where it is in its life, what it holds and what it was promised.
+ */
+#ifndef MUSTER_CORE_JOB_H
+#define MUSTER_CORE_JOB_H
+
+#include "base/vec.h"
+#include "core/fact.h"
+
+enum job_state {
+    JOB_STATE_HELD,
+    JOB_STATE_QUEUED,
+    JOB_STATE_STARTING,
+    JOB_STATE_RUNNING,
+    JOB_STATE_STOPPING,
+    JOB_STATE_SUCCEEDED,
+    JOB_STATE_FAILED,
+    JOB_STATE_CANCELLED,
+};
+extern const char
+    *const JOB_STATE_NAMES[]; /* held queued starting running stopping succeeded failed cancelled */
+
+enum task_state { TASK_STATE_STARTING, TASK_STATE_RUNNING, TASK_STATE_STOPPING };
+extern const char *const TASK_STATE_NAMES[]; /* starting running stopping */
+
+struct lease_device {
+    int32_t slot;
+    int16_t start;   /* MIG: first memory slice, -1 = no slice of a cut card */
+    int16_t profile; /* MIG: index in the device's table, -1 */
+    int64_t gu;
+    int64_t memory_bytes;
+};
+
+struct lease_task {
+    int32_t task;
+    int16_t group;
+    int16_t state; /* enum task_state */
+    int32_t node;  /* index */
+    int32_t device_count;
+    struct lease_device *devices;
+    int64_t cpu_milli;
+    int64_t memory_bytes;
+};
+
+typedef VEC(struct lease_task) lease_tasks;
+
+/* Jobs with the same shape in the same queue are equal for every test but their age. */
+struct shape {
+    int64_t id;
+    int refs;
+    struct arena *arena;
+    const struct fact_job_submitted
+        *ask;        /* id, name, subject, spec are those of its first job: do not use */
+    int queue;       /* index of the leaf; kept by the core when the policy changes */
+    int64_t need_gu; /* of the minimum, in the first pool that can tell; see shape_need */
+    int64_t min_tasks;
+    bool elastic;
+    VEC(struct job *) waiting; /* by age, id */
+    /* planner's memo: generation of each pool when it was last found not startable */
+    int64_t *failed;
+    int failed_count;
+    int64_t retry_ms; /* or then */
+};
+
+struct job_stop { /* of an attempt that was told to stop */
+    bool told;
+    bool claimed; /* for a claim (preemption), else for `cause` */
+    int cause;    /* enum stop_cause */
+    int64_t by;   /* the claimant */
+    int64_t told_ms;
+    int64_t deadline_ms;
+    bool killed;
+    int64_t killed_ms;
+    int64_t lost_gu_ms;
+    bool stuck; /* devices were given up */
+};
+
+struct nomination {
+    bool is;
+    int pool; /* index */
+    int64_t step;
+    int64_t since_ms;
+    int64_t latest_ms; /* the last deadline of its victims */
+    lease_tasks tasks;
+    VEC(int64_t) victims;
+    int64_t lost_gu_ms;
+};
+
+struct job {
+    int64_t id;
+    struct shape *shape;
+    const struct fact_job_submitted *ask; /* shape->ask; group and limits */
+    char *name;
+    char *subject;
+    char *spec;
+    int64_t array;
+    int64_t element;
+    int queue; /* index */
+    int64_t queue_id;
+    enum job_state state;
+    int64_t submitted_ms;
+    int64_t age_ms; /* submitted + time held: the order's key */
+    int64_t held_since_ms;
+    int64_t attempt; /* the last one started, 0 = none yet */
+    int64_t step;
+    int64_t not_before_ms;
+    int64_t avoid_node;
+    int64_t retries_used;
+    int64_t preemptions;
+    int64_t lost_gu_ms;
+    bool cancel_asked;
+    bool requeue_asked;
+    bool done_said;
+    /* the lease */
+    int pool; /* index, -1 = none */
+    lease_tasks tasks;
+    int64_t leased_gu;
+    int64_t stopping_gu; /* part of it whose tasks were told to stop */
+    int64_t reserved_gu; /* split as of its last decision */
+    int64_t borrowed_gu;
+    int64_t started_ms;
+    int64_t running_ms;    /* all tasks run, 0 = not yet */
+    int64_t checkpoint_ms; /* last usable one of any attempt, 0 = none */
+    VEC(int64_t) passes;
+    struct job_stop stop;
+    int64_t broken_ms; /* fell below its minimum then, 0 = whole */
+    int64_t end_status;
+    int64_t end_signal;
+    bool ended_badly;   /* some task ended other than with status 0 */
+    bool ended_by_loss; /* a task was lost with its node */
+    bool refused;       /* a task could not be started */
+    int64_t fault_node; /* id */
+    int64_t ended_ms;
+    struct nomination nomination;
+    struct fact_reason why; /* of the last decision about it, in why_arena */
+    struct arena *why_arena;
+    int64_t why_seq;
+};
+
+static inline bool job_is_waiting(const struct job *j)
+{
+    return j->state == JOB_STATE_QUEUED;
+}
+static inline bool job_is_active(const struct job *j)
+{
+    return j->state >= JOB_STATE_STARTING && j->state <= JOB_STATE_STOPPING;
+}
+static inline bool job_is_ended(const struct job *j)
+{
+    return j->state >= JOB_STATE_SUCCEEDED;
+}
+
+/* Time since the last usable checkpoint of this attempt, or since its start, at now; ms. */
+int64_t job_unsaved_ms(const struct job *j, int64_t now_ms);
+
+#endif

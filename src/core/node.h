@@ -1,0 +1,84 @@
+/* node - nodes, their devices and what lies on them.
+ *
+ * What a device carries is counted in three ledgers: held (by attempts that may go on), leaving
+ * (held by attempts that were told to stop) and promised (nominated).  Leaving and promised may be
+ * the same units, so above the top a device counts held + max(leaving, promised).
+ */
+#ifndef MUSTER_CORE_NODE_H
+#define MUSTER_CORE_NODE_H
+
+#include "base/vec.h"
+#include "core/fact.h"
+#include "core/slice.h"
+
+enum ledger { LEDGER_HELD, LEDGER_LEAVING, LEDGER_PROMISED, LEDGER_COUNT };
+
+enum node_health { HEALTH_UP, HEALTH_UNKNOWN, HEALTH_LOST };
+extern const char *const NODE_HEALTH_NAMES[]; /* up unknown lost */
+
+struct device {
+    int64_t slot;
+    const char *uuid;
+    const char *model;
+    int64_t memory_bytes;
+    bool mig;                        /* cut as work asks */
+    const char *profile;             /* static slice, "" = whole card */
+    int64_t size_gu;                 /* 126,000, or the charge of a static slice */
+    const struct slice_table *table; /* NULL = not to be cut */
+    bool out;                        /* out of service */
+    const char *out_reason;
+    /* what lies on it */
+    int64_t gu[LEDGER_COUNT];
+    int64_t memory[LEDGER_COUNT]; /* of shares */
+    int count[LEDGER_COUNT];      /* tasks */
+    int whole;                    /* tasks that hold or were promised the whole card */
+    struct slice layout;
+    int share_top;         /* queue index of the top queue whose shares lie on it, -1 = none */
+    int64_t share_subject; /* interned subject, when the pool says user; 0 = none */
+    bool share_mps;
+    /* planner: planned starts and drains that want it */
+    int soft;
+    /* cached contributions to the sums of the pool */
+    int64_t capacity_gu;
+    int64_t taken_gu;
+    bool free_whole;
+};
+
+struct node {
+    int64_t id;
+    int index; /* in the core's list, by id */
+    int pool;  /* pool index, -1 = in none */
+    int place; /* position in the pool's list */
+    const char *name;
+    const char *cluster;
+    bool simulated;
+    int64_t cpu_milli;
+    int64_t memory_bytes;
+    struct policy_label *labels;
+    size_t label_count;
+    int *domains; /* domain index by level, -1 = none */
+    struct policy_label *domain_names;
+    size_t domain_count;
+    enum node_health health;
+    int64_t unknown_since_ms;
+    bool gone; /* the engine's word */
+    const char *reason;
+    bool drain;
+    int64_t drain_by_ms;
+    struct device *devices;
+    int device_count;
+    /* what lies on it */
+    int64_t cpu_used;
+    int64_t memory_used;
+    int task_count;
+    int free_whole;      /* whole cards that a task could take now */
+    struct arena *arena; /* its texts and tables */
+};
+
+/* No new task may start on a node that is not usable. */
+static inline bool node_usable(const struct node *n)
+{
+    return n->health == HEALTH_UP && !n->drain;
+}
+
+#endif
