@@ -32,6 +32,19 @@ struct engine_hooks {
     void (*durable)(void *ctx, const struct fact *fact, const struct journal_record *record);
     /* The disk is full (true) or well again (false). */
     void (*disk_full)(void *ctx, bool full, const struct err *err);
+    /* Thread CPU time in microseconds, to measure the core; NULL = not measured.  No decision
+     * depends on it. */
+    int64_t (*cpu_us)(void *ctx);
+};
+
+struct engine_stats {
+    int64_t core_us; /* spent in core_apply and core_plan */
+    int64_t rounds;
+    int64_t records;
+    int64_t refused;         /* facts of people that the core did not take */
+    int64_t stale;           /* reports of backends that said nothing new: dropped */
+    int64_t backend_errors;  /* calls that failed */
+    int64_t append_failures; /* batches that were discarded */
 };
 
 struct engine_config {
@@ -51,7 +64,8 @@ void engine_close(struct engine *e);
 void engine_add_backend(struct engine *e, const char *cluster, struct backend *b);
 
 /* Queue a fact (copied).  done (may be NULL) is called once.  Facts of people are checked by the
- * core when applied.  at_ms is set by the step. */
+ * core when applied.  at_ms is set by the step, and so are the ids of jobs, tokens and nodes that
+ * are 0. */
 void engine_put(struct engine *e, const struct fact *fact, engine_done *done, void *arg);
 
 /* Apply what is queued, plan, commit, act; all synchronous: at the return everything is durable and
@@ -67,5 +81,6 @@ bool engine_frozen(const struct engine *e);
 bool engine_disk_full(const struct engine *e);
 
 struct core *engine_core(struct engine *e);
+void engine_stats(const struct engine *e, struct engine_stats *ret);
 
 #endif

@@ -1,0 +1,183 @@
+/* engine_commit - one batch to the journal, and the state back from it.
+ *
+ * Apply runs ahead of the disk.  When the append fails the state in memory is one that never was:
+ * it is thrown away and read back, from the newest snapshot that proves itself (format, its own
+ * hash, the chain's hash at its seq) and the records behind it.  After a failure that leaves open
+ * whether the batch is on disk, the replay answers: all or none of it is there.
+ */
+#include "base/check.h"
+#include "base/hash.h"
+#include "core/codec.h"
+#include "engine/engine_impl.h"
+
+#include <string.h>
+
+/* ---- replay ---- */
+
+struct replay {
+    struct core *core;
+    struct arena *arena;
+    int rc;
+    struct err err;
+};
+
+static bool replay_record(void *ctx, const struct journal_record *r)
+{
+    struct replay *replay = ctx;
+    struct fact fact = {0};
+    struct err err = {0};
+    enum fact_kind kind = fact_kind_of(r->kind);
+
+    arena_reset(replay->arena);
+    if (kind == FACT_NONE) {
+        replay->rc = err_set(&replay->err, ERR_JOURNAL_NEWER,
+                             "record %lld is of kind \"%s\", which this release does not know",
+                             (long long)r->seq, r->kind);
+        return false;
+    }
+    replay->rc = codec_decode_fact(kind, r->bytes, r->len, replay->arena, &fact, &err);
+    if (replay->rc == 0) {
+        fact.seq = r->seq;
+        fact.at_ms = r->at_ms;
+        fact.true_at_ms = r->true_at_ms == r->at_ms ? 0 : r->true_at_ms;
+        replay->rc = core_apply(replay->core, &fact, &err);
+    }
+    if (replay->rc != 0) {
+        replay->rc =
+            err_set(&replay->err, ERR_JOURNAL_DAMAGED, "record %lld (%s) cannot be applied: %.200s",
+                    (long long)r->seq, r->kind, err.text);
+        return false;
+    }
+    return true;
+}
+
+static bool copy_hash(void *ctx, const struct journal_record *r)
+{
+    memcpy(ctx, r->hash, JOURNAL_HASH_BYTES);
+    return false;
+}
+
+/* Is this the state after record seq of this very chain?  A snapshot that does not prove itself is
+ * passed over: the journal alone is the truth. */
+static bool snapshot_is_good(struct journal *j, const struct journal_snapshot *s)
+{
+    unsigned char hash[JOURNAL_HASH_BYTES] = {0};
+
+    if (s->format != CORE_SNAPSHOT_FORMAT || s->seq > journal_last_seq(j)) {
+        return false;
+    }
+    hash_sha256(s->bytes, s->len, hash);
+    if (memcmp(hash, s->state_hash, JOURNAL_HASH_BYTES) != 0) {
+        return false;
+    }
+    memset(hash, 0, sizeof(hash));
+    if (s->seq > 0 && journal_read(j, s->seq, 1, copy_hash, hash, NULL) != 0) {
+        return false;
+    }
+    return memcmp(hash, s->hash, JOURNAL_HASH_BYTES) == 0;
+}
+
+/* The core to begin with, and the seq of the last record it holds. */
+static struct core *replay_base(struct journal *j, int64_t *ret_seq)
+{
+    struct journal_snapshot snapshot;
+    struct core *core = NULL;
+
+    *ret_seq = 0;
+    if (journal_snapshot_get(j, &snapshot, NULL) == 0 && snapshot_is_good(j, &snapshot) &&
+        core_restore(snapshot.bytes, snapshot.len, &core, NULL) == 0) {
+        *ret_seq = snapshot.seq;
+        return core;
+    }
+    return core_new();
+}
+
+int engine_replay(struct engine *e, struct err *err)
+{
+    struct replay replay = {.arena = arena_make()};
+    int64_t seq = 0;
+    int rc;
+
+    replay.core = replay_base(e->config.journal, &seq);
+    rc = journal_read(e->config.journal, seq + 1, INT64_MAX, replay_record, &replay, err);
+    arena_free(replay.arena);
+    if (rc == 0 && replay.rc != 0) {
+        rc = err_set(err, replay.err.code, "%s", replay.err.text);
+    }
+    if (rc != 0) {
+        core_free(replay.core);
+        return rc;
+    }
+    core_free(e->core);
+    e->core = replay.core;
+    e->snapshot_seq = seq;
+    e->next_plan_ms = INT64_MIN;
+    return 0;
+}
+
+/* ---- append ---- */
+
+int engine_commit(struct engine *e, struct err *err)
+{
+    struct engine_batch *b = &e->batch;
+    struct err replay_err = {0};
+    size_t i;
+    int rc;
+
+    if (b->records.count == 0) {
+        return 0;
+    }
+    for (i = 0; i < b->records.count; i++) {
+        b->records.items[i].bytes = b->bytes.text + b->offsets.items[i];
+    }
+    rc = journal_append(e->config.journal, b->records.items, b->records.count, err);
+    if (rc == 0) {
+        for (i = 0; i < b->records.count; i++) {
+            CHECK(b->records.items[i].seq == b->facts.items[i].seq);
+        }
+        return 0;
+    }
+    if (engine_replay(e, &replay_err) != 0) {
+        check_failed(__FILE__, __LINE__, replay_err.text);
+    }
+    if (rc == ERR_IO &&
+        journal_last_seq(e->config.journal) == b->base_seq + (int64_t)b->records.count) {
+        return 0; /* it is on disk after all */
+    }
+    return rc;
+}
+
+/* ---- snapshots ---- */
+
+int engine_snapshot_put(struct engine *e, struct err *err)
+{
+    struct journal_snapshot snapshot = {
+        .seq = journal_last_seq(e->config.journal),
+        .format = CORE_SNAPSHOT_FORMAT,
+    };
+    struct str text = {0};
+    int rc;
+
+    core_snapshot(e->core, &text);
+    snapshot.bytes = text.text;
+    snapshot.len = text.len;
+    journal_last_hash(e->config.journal, snapshot.hash);
+    hash_sha256(text.text, text.len, snapshot.state_hash);
+    rc = journal_snapshot_put(e->config.journal, &snapshot, err);
+    str_fini(&text);
+    if (rc == 0) {
+        e->snapshot_seq = snapshot.seq;
+    }
+    return rc;
+}
+
+void engine_snapshot_due(struct engine *e)
+{
+    int64_t every = e->config.snapshot_every;
+
+    if (every > 0 && journal_last_seq(e->config.journal) - e->snapshot_seq >= every &&
+        engine_snapshot_put(e, NULL) != 0) {
+        /* Not now again and again: the next try is `every` records later. */
+        e->snapshot_seq = journal_last_seq(e->config.journal);
+    }
+}

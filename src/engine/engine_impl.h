@@ -1,0 +1,98 @@
+/* engine_impl - what the files of the engine share; nobody else includes it.
+ *
+ * A step is a number of rounds.  A round takes the queue (engine_take), applies its facts and
+ * encodes them (engine_apply), plans and applies the decisions (engine_plan), appends everything as
+ * one batch (engine_commit) and only then answers and acts (engine_act).  What backends report
+ * during the calls is the queue of the next round.
+ */
+#ifndef MUSTER_ENGINE_ENGINE_IMPL_H
+#define MUSTER_ENGINE_ENGINE_IMPL_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "engine/engine.h"
+
+struct engine_backend {
+    char *cluster;
+    struct backend *backend;
+};
+
+struct engine_item {
+    struct fact fact;
+    void *body; /* the fact's own copy, so that ids can be filled in */
+    bool world; /* told by a backend: never lost, kept until it is durable */
+    engine_done *done;
+    void *arg;
+    int rc; /* of core_apply */
+    struct err err;
+    size_t at; /* its index in the batch, when rc is 0 */
+};
+
+struct engine_queue {
+    struct arena *arena; /* of the bodies */
+    VEC(struct engine_item) items;
+};
+
+struct engine_batch {
+    VEC(struct fact) facts; /* the applied items, then the decisions */
+    VEC(struct journal_record) records;
+    VEC(size_t) offsets; /* of each record in bytes */
+    struct str bytes;
+    int64_t base_seq; /* of the journal before this batch */
+};
+
+struct engine {
+    struct engine_config config;
+    struct core *core;
+    VEC(struct engine_backend) backends;
+    struct engine_queue queue; /* what comes in */
+    struct engine_queue taken; /* what this round works on */
+    struct engine_batch batch;
+    struct arena *act_arena; /* what one call of a backend needs */
+    int64_t next_plan_ms;    /* of the last plan */
+    int64_t retry_ms;        /* disk full: try again then */
+    int64_t snapshot_seq;    /* of the newest snapshot */
+    bool disk_full;
+    bool frozen;
+    char *frozen_why;
+    struct engine_stats stats;
+};
+
+/* ---- engine.c ---- */
+void engine_queue_put(struct engine_queue *q, const struct fact *fact, bool world,
+                      engine_done *done, void *arg);
+void engine_queue_clear(struct engine_queue *q);
+/* A fact that the engine itself reports in a backend's place. */
+void engine_put_world(struct engine *e, const struct fact *fact);
+
+/* ---- engine_apply.c ---- */
+/* Apply what was taken; refused items keep their error, the others join the batch. */
+void engine_apply(struct engine *e, int64_t now_ms);
+/* Append one applied fact to the batch. */
+void engine_batch_add(struct engine *e, const struct fact *fact);
+void engine_batch_clear(struct engine *e);
+int64_t engine_batch_next_seq(const struct engine *e);
+/* core_apply, measured. */
+MUST_CHECK int engine_core_apply(struct engine *e, const struct fact *fact, struct err *err);
+
+/* ---- engine_plan.c ---- */
+void engine_plan(struct engine *e, int64_t now_ms);
+
+/* ---- engine_commit.c ---- */
+/* Append the batch; on failure the core is a replay of the journal again. */
+MUST_CHECK int engine_commit(struct engine *e, struct err *err);
+/* The core as the journal says. */
+MUST_CHECK int engine_replay(struct engine *e, struct err *err);
+/* Write a snapshot if enough records have come since the last; a failure only means a longer
+ * restart. */
+void engine_snapshot_due(struct engine *e);
+MUST_CHECK int engine_snapshot_put(struct engine *e, struct err *err);
+
+/* ---- engine_act.c ---- */
+/* Have the durable batch carried out. */
+void engine_act(struct engine *e);
+/* Have every backend tell its nodes under the present policy. */
+MUST_CHECK int engine_observe(struct engine *e, struct err *err);
+
+#endif
