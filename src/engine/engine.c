@@ -186,7 +186,7 @@ static void round_while_full(struct engine *e, int64_t now_ms)
         }
     }
     engine_apply(e, now_ms);
-    rc = engine_commit(e, &err);
+    rc = engine_commit(e, true, &err);
     if (rc != 0) {
         round_keep_world(e);
         round_answer(e, rc, &full);
@@ -195,22 +195,14 @@ static void round_while_full(struct engine *e, int64_t now_ms)
     round_durable(e);
 }
 
-/* One try a second while the disk is full.  With nothing to append a snapshot is what tells whether
- * the disk takes anything again. */
+/* Try the disk again, once a second while it is full. */
 static bool round_probe(struct engine *e, int64_t now_ms)
 {
-    struct err err;
-    int rc;
-
-    if (e->queue.items.count > 0) {
+    if (journal_room(e->config.journal, NULL) == 0) {
         return true;
     }
-    rc = engine_snapshot_put(e, &err);
-    if (rc == ERR_DISK_FULL) {
-        e->retry_ms = now_ms + ENGINE_RETRY_MS;
-        return false;
-    }
-    return true;
+    e->retry_ms = now_ms + ENGINE_RETRY_MS;
+    return false;
 }
 
 static bool plan_is_due(const struct engine *e, int64_t now_ms)
@@ -227,13 +219,10 @@ static bool engine_round(struct engine *e, int64_t now_ms)
     if (e->queue.items.count == 0 && !plan_is_due(e, now_ms)) {
         return false;
     }
-    if (e->retry_ms > now_ms) {
+    if (e->retry_ms > now_ms || (e->disk_full && !round_probe(e, now_ms))) {
         if (e->queue.items.count > 0 && e->disk_full) {
             round_while_full(e, now_ms);
         }
-        return false;
-    }
-    if (e->disk_full && !round_probe(e, now_ms)) {
         return false;
     }
     round_take(e);
@@ -241,10 +230,10 @@ static bool engine_round(struct engine *e, int64_t now_ms)
     if (!e->frozen && (e->batch.facts.count > 0 || plan_is_due(e, now_ms))) {
         engine_plan(e, now_ms);
     }
-    rc = engine_commit(e, &err);
+    rc = engine_commit(e, false, &err);
     if (rc != 0) {
         round_failed(e, now_ms, rc, &err);
-        return false;
+        return e->disk_full && e->queue.items.count > 0; /* once more, urgently */
     }
     round_set_full(e, false, NULL);
     e->retry_ms = 0;

@@ -117,7 +117,7 @@ int engine_replay(struct engine *e, struct err *err)
 
 /* ---- append ---- */
 
-int engine_commit(struct engine *e, struct err *err)
+int engine_commit(struct engine *e, bool urgent, struct err *err)
 {
     struct engine_batch *b = &e->batch;
     struct err replay_err = {0};
@@ -130,7 +130,8 @@ int engine_commit(struct engine *e, struct err *err)
     for (i = 0; i < b->records.count; i++) {
         b->records.items[i].bytes = b->bytes.text + b->offsets.items[i];
     }
-    rc = journal_append(e->config.journal, b->records.items, b->records.count, err);
+    rc = urgent ? journal_append_urgent(e->config.journal, b->records.items, b->records.count, err)
+                : journal_append(e->config.journal, b->records.items, b->records.count, err);
     if (rc == 0) {
         for (i = 0; i < b->records.count; i++) {
             CHECK(b->records.items[i].seq == b->facts.items[i].seq);

@@ -80,8 +80,9 @@ MUST_CHECK int engine_core_apply(struct engine *e, const struct fact *fact, stru
 void engine_plan(struct engine *e, int64_t now_ms);
 
 /* ---- engine_commit.c ---- */
-/* Append the batch; on failure the core is a replay of the journal again. */
-MUST_CHECK int engine_commit(struct engine *e, struct err *err);
+/* Append the batch; on failure the core is a replay of the journal again.  urgent: it holds facts
+ * of the world only and may use what the journal keeps back for a full disk. */
+MUST_CHECK int engine_commit(struct engine *e, bool urgent, struct err *err);
 /* The core as the journal says. */
 MUST_CHECK int engine_replay(struct engine *e, struct err *err);
 /* Write a snapshot if enough records have come since the last; a failure only means a longer
