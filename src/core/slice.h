@@ -57,6 +57,10 @@ int slice_profile_of(const struct slice_table *table, const char *name);
 /* memory slices of the profile / memory slices of the card, in GPU units. */
 int64_t slice_charge_gu(const struct slice_table *table, int profile);
 
+/* The most that a legal layout of the card costs when an instance of profile i costs charge_gu[i]
+ * (>= 0): a site's own charges are refused where this exceeds one GPU. */
+int64_t slice_dearest_gu(const struct slice_table *table, const int64_t *charge_gu);
+
 /* Where one more instance of the profile would go: an idle cut one first, then room that needs no
  * re-cut, then over idle ones (*ret_recut).  Among equals the start that leaves the most instances
  * placeable, then the highest (so that 0 stays free for large profiles).  False: no placement,
