@@ -1,0 +1,70 @@
+#include "journal/ballast.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void ballast_init(struct ballast *b, const char *journal_path)
+{
+    struct str path = {0};
+
+    str_addf(&path, "%s.ballast", journal_path);
+    *b = (struct ballast){str_take(&path), BALLAST_MISSING};
+}
+
+void ballast_fini(struct ballast *b)
+{
+    mem_freep(&b->path);
+}
+
+static int reserve(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int error;
+
+    if (fd < 0) {
+        return errno;
+    }
+    do {
+        error = posix_fallocate(fd, 0, BALLAST_BYTES);
+    } while (error == EINTR);
+    close(fd);
+    if (error != 0) { /* a part of it would only be in the way */
+        unlink(path);
+    }
+    return error;
+}
+
+int ballast_make(struct ballast *b, struct err *err)
+{
+    int error;
+
+    if (b->state != BALLAST_MISSING) {
+        return 0;
+    }
+    error = reserve(b->path);
+    if (error == ENOSPC || error == EDQUOT) {
+        return err_set(err, ERR_DISK_FULL,
+                       "the disk is full: no room for the %d bytes of %s; free some, work is taken "
+                       "again by itself",
+                       BALLAST_BYTES, b->path);
+    }
+    b->state = error == 0 ? BALLAST_HELD : BALLAST_IMPOSSIBLE;
+    return 0;
+}
+
+bool ballast_drop(struct ballast *b)
+{
+    struct stat st;
+
+    /* Left by an earlier process, perhaps: what counts is the file. */
+    if (b->state == BALLAST_HELD || stat(b->path, &st) == 0) {
+        b->state = BALLAST_MISSING;
+        return unlink(b->path) == 0;
+    }
+    return false;
+}

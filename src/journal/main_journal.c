@@ -1,0 +1,383 @@
+/* muster-journal - look at and check a journal without musterd, or beside it: the file is opened
+ * for reading only and never locked. */
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "journal/journal.h"
+#include "journal/ndjson.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TAIL_DEFAULT 20
+
+const char *argp_program_version = "muster-journal " MUSTER_VERSION;
+
+struct request {
+    const struct command *command;
+    const char *path;
+    int64_t seq;      /* show */
+    int64_t from_seq; /* export, 0 = not given */
+    int64_t count;    /* tail, -1 = not given */
+    bool expects;
+    int64_t expect_seq;
+    unsigned char expect_hash[JOURNAL_HASH_BYTES];
+};
+
+struct command {
+    const char *name;
+    int (*run)(struct journal *j, const struct request *r, struct err *err);
+    bool needs_seq;
+    bool opens; /* path is a journal, not an export */
+};
+
+/* ---- output ---- */
+
+static bool print(void *ctx, const char *text, size_t len)
+{
+    (void)ctx;
+    return fwrite(text, 1, len, stdout) == len;
+}
+
+static void format_time(int64_t at_ms, char *ret, size_t room)
+{
+    time_t seconds = (time_t)(at_ms / 1000 - (at_ms % 1000 < 0));
+    struct tm tm;
+    char text[40];
+
+    if (gmtime_r(&seconds, &tm) == NULL || strftime(text, sizeof(text), "%FT%T", &tm) == 0) {
+        snprintf(ret, room, "%" PRId64 " ms", at_ms);
+        return;
+    }
+    snprintf(ret, room, "%s.%03dZ", text, (int)((at_ms % 1000 + 1000) % 1000));
+}
+
+static bool print_line(void *ctx, const struct journal_record *r)
+{
+    char at[64];
+
+    (void)ctx;
+    format_time(r->at_ms, at, sizeof(at));
+    return printf("%" PRId64 "  %s  %s  %.*s\n", r->seq, at, r->kind, (int)r->len, r->bytes) > 0;
+}
+
+struct shown {
+    unsigned char prev[JOURNAL_HASH_BYTES];
+    int64_t seq;
+    bool found;
+};
+
+static bool print_whole(void *ctx, const struct journal_record *r)
+{
+    struct shown *shown = ctx;
+    char hash[HASH_TEXT_MAX];
+    char prev[HASH_TEXT_MAX];
+    char at[64];
+    char true_at[64];
+
+    if (r->seq < shown->seq) {
+        memcpy(shown->prev, r->hash, sizeof(shown->prev));
+        return true;
+    }
+    format_time(r->at_ms, at, sizeof(at));
+    format_time(r->true_at_ms, true_at, sizeof(true_at));
+    hash_hex(shown->prev, HASH_BYTES, prev);
+    hash_hex(r->hash, HASH_BYTES, hash);
+    shown->found = true;
+    printf("seq       %" PRId64 "\nkind      %s, version %" PRId64 "\nrecorded  %s\n"
+           "happened  %s, to %" PRId64 " ms\nepoch     %" PRId64 "\nprevious  %s\nhash      %s\n"
+           "body      %.*s\n",
+           r->seq, r->kind, r->version, at, true_at, r->precision_ms, r->epoch, prev, hash,
+           (int)r->len, r->bytes);
+    return false;
+}
+
+/* ---- commands ---- */
+
+struct expecting {
+    const struct request *request;
+    bool met;
+};
+
+static bool compare_expected(void *ctx, const struct journal_record *r)
+{
+    struct expecting *e = ctx;
+
+    e->met = memcmp(r->hash, e->request->expect_hash, sizeof(r->hash)) == 0;
+    return false;
+}
+
+static int check_expected(struct journal *j, const struct request *r, struct err *err)
+{
+    struct expecting e = {r, false};
+    int rc = journal_read(j, r->expect_seq, 1, compare_expected, &e, err);
+
+    if (rc == 0 && !e.met) {
+        return err_set(err, ERR_JOURNAL_DAMAGED,
+                       "%s: record %" PRId64 " is not the one with the hash expected: the chain is "
+                       "whole, but it is another or was cut",
+                       j->path, r->expect_seq);
+    }
+    return rc;
+}
+
+static int run_verify(struct journal *j, const struct request *r, struct err *err)
+{
+    struct journal_verdict verdict;
+    char hash[HASH_TEXT_MAX];
+    int rc = journal_verify(j, &verdict, err);
+
+    if (rc == 0 && r->expects) {
+        rc = check_expected(j, r, err);
+    }
+    if (rc == 0) {
+        hash_hex(verdict.hash, HASH_BYTES, hash);
+        printf("good: %" PRId64 " records, last hash %s\n", verdict.records, hash);
+    }
+    return rc;
+}
+
+static int run_export(struct journal *j, const struct request *r, struct err *err)
+{
+    return journal_export(j, r->from_seq > 0 ? r->from_seq : 1, print, NULL, err);
+}
+
+static int run_show(struct journal *j, const struct request *r, struct err *err)
+{
+    struct shown shown = {.seq = r->seq};
+    int rc = journal_read(j, r->seq > 1 ? r->seq - 1 : 1, 2, print_whole, &shown, err);
+
+    if (rc == 0 && !shown.found) {
+        return err_set(err, ERR_NOT_FOUND, "%s has no record %" PRId64 ", the last is %" PRId64,
+                       j->path, r->seq, journal_last_seq(j));
+    }
+    return rc;
+}
+
+static int run_tail(struct journal *j, const struct request *r, struct err *err)
+{
+    int64_t count = r->count >= 0 ? r->count : TAIL_DEFAULT;
+    int64_t last = journal_last_seq(j);
+
+    return journal_read(j, count < last ? last - count + 1 : 1, count, print_line, NULL, err);
+}
+
+static int check_lines(FILE *file, const char *path, struct ndjson_check *check, struct err *err)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int64_t number = 0;
+    struct err why;
+    ssize_t len;
+    int rc = 0;
+
+    while (rc == 0 && (len = getline(&line, &room, file)) > 0) {
+        number++;
+        if (line[len - 1] != '\n') {
+            rc = err_set(err, ERR_SYNTAX, "%s:%" PRId64 ": the line is cut off", path, number);
+        } else if (ndjson_check_line(check, line, (size_t)len - 1, &why) != 0) {
+            rc = err_set(err, why.code, "%s:%" PRId64 ": %s", path, number, why.text);
+        }
+    }
+    if (rc == 0 && ferror(file)) {
+        rc = err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+    }
+    free(line);
+    return rc;
+}
+
+static int run_verify_export(struct journal *j, const struct request *r, struct err *err)
+{
+    CLEANUP(ndjson_check_freep) struct ndjson_check *check = ndjson_check_new();
+    struct journal_verdict verdict;
+    char hash[HASH_TEXT_MAX];
+    int64_t first_seq;
+    bool is_stdin = strcmp(r->path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(r->path, "re");
+    int rc;
+
+    (void)j;
+    if (file == NULL) {
+        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %s", r->path,
+                       strerror(errno));
+    }
+    rc = check_lines(file, r->path, check, err);
+    if (!is_stdin) {
+        fclose(file);
+    }
+    if (rc != 0) {
+        return rc;
+    }
+    ndjson_check_verdict(check, &first_seq, &verdict);
+    hash_hex(verdict.hash, HASH_BYTES, hash);
+    if (first_seq > 1) {
+        printf("good: %" PRId64 " records from %" PRId64 " on (what was before is not in this "
+               "export), last hash %s\n",
+               verdict.records, first_seq, hash);
+    } else {
+        printf("good: %" PRId64 " records, last hash %s\n", verdict.records, hash);
+    }
+    return 0;
+}
+
+static const struct command COMMANDS[] = {
+    {"verify", run_verify, false, true},
+    {"export", run_export, false, true},
+    {"show", run_show, true, true},
+    {"tail", run_tail, false, true},
+    {"verify-export", run_verify_export, false, false},
+};
+
+/* ---- arguments ---- */
+
+enum { OPTION_FROM = 256, OPTION_EXPECT };
+
+static const struct argp_option OPTIONS[] = {
+    {"from", OPTION_FROM, "SEQ", 0, "export: begin with this record", 0},
+    {"lines", 'n', "N", 0, "tail: how many records (20)", 0},
+    {"expect", OPTION_EXPECT, "SEQ:HASH", 0, "verify: this record must have this hash", 0},
+    {0},
+};
+
+static int64_t parse_number(struct argp_state *state, const char *text, const char *what,
+                            int64_t least)
+{
+    int64_t value;
+
+    if (!str_to_int(text, &value) || value < least) {
+        argp_failure(state, 2, 0, "%s is \"%s\": it must be a number from %" PRId64 " on", what,
+                     text, least);
+        exit(2);
+    }
+    return value;
+}
+
+static void parse_expect(struct argp_state *state, const char *text, struct request *r)
+{
+    const char *colon = strchr(text, ':');
+
+    if (colon == NULL || !hash_of_hex(colon + 1, r->expect_hash, HASH_BYTES)) {
+        argp_failure(state, 2, 0, "--expect is \"%s\": it must be SEQ:HASH, 64 hexadecimal digits",
+                     text);
+        exit(2);
+    }
+    CLEANUP(mem_freep) char *seq = mem_text_n(text, (size_t)(colon - text));
+
+    r->expect_seq = parse_number(state, seq, "the record of --expect", 1);
+    r->expects = true;
+}
+
+static const struct command *find_command(struct argp_state *state, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(COMMANDS); i++) {
+        if (strcmp(COMMANDS[i].name, name) == 0) {
+            return &COMMANDS[i];
+        }
+    }
+    argp_failure(state, 2, 0,
+                 "there is no command \"%s\": it is verify, export, show, tail or verify-export",
+                 name);
+    exit(2);
+}
+
+static int parse_argument(struct argp_state *state, const char *arg, struct request *r)
+{
+    if (state->arg_num == 0) {
+        r->command = find_command(state, arg);
+    } else if (state->arg_num == 1) {
+        r->path = arg;
+    } else if (state->arg_num == 2 && r->command->needs_seq) {
+        r->seq = parse_number(state, arg, "SEQ", 1);
+    } else {
+        argp_failure(state, 2, 0, "\"%s\" is one argument too many", arg);
+        exit(2);
+    }
+    return 0;
+}
+
+static void check_request(struct argp_state *state, const struct request *r)
+{
+    const char *wrong = NULL;
+
+    if (r->command == NULL || r->path == NULL) {
+        wrong = r->command == NULL ? "a command is missing, --help lists them"
+                                   : "the path of the file is missing";
+    } else if (r->command->needs_seq && r->seq == 0) {
+        wrong = "the number of the record is missing";
+    } else if (r->from_seq > 0 && r->command->run != run_export) {
+        wrong = "--from belongs to export";
+    } else if (r->count >= 0 && r->command->run != run_tail) {
+        wrong = "-n belongs to tail";
+    } else if (r->expects && r->command->run != run_verify) {
+        wrong = "--expect belongs to verify";
+    }
+    if (wrong != NULL) {
+        argp_failure(state, 2, 0, "%s", wrong);
+        exit(2);
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct request *r = state->input;
+
+    switch (key) {
+    case OPTION_FROM:
+        r->from_seq = parse_number(state, arg, "--from", 1);
+        return 0;
+    case OPTION_EXPECT:
+        parse_expect(state, arg, r);
+        return 0;
+    case 'n':
+        r->count = parse_number(state, arg, "-n", 0);
+        return 0;
+    case ARGP_KEY_ARG:
+        return parse_argument(state, arg, r);
+    case ARGP_KEY_END:
+        check_request(state, r);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp ARGP = {
+    OPTIONS,
+    parse,
+    "verify PATH\nexport PATH\nshow PATH SEQ\ntail PATH\nverify-export FILE",
+    "Look at the journal of muster and check its chain, with or without musterd.\v"
+    "verify walks the whole chain; verify-export does so with the lines that export wrote "
+    "(- reads them from standard input), so that others can check what they were given.",
+    NULL,
+    NULL,
+    NULL};
+
+int main(int argc, char **argv)
+{
+    struct request r = {.count = -1};
+    struct journal *j = NULL;
+    struct err err = {0};
+    int rc = 0;
+
+    argp_err_exit_status = 2;
+    argp_parse(&ARGP, argc, argv, 0, NULL, &r);
+    if (r.command->opens) {
+        rc = journal_open_sqlite(r.path, true, &j, &err);
+    }
+    rc = rc != 0 ? rc : r.command->run(j, &r, &err);
+    journal_close(j);
+    if (fflush(stdout) != 0 && rc == 0) {
+        rc = err_set(&err, ERR_IO, "cannot write: %s", strerror(errno));
+    }
+    if (rc != 0) {
+        fprintf(stderr, "muster-journal: %s [%s]\n", err.text, err_name(rc));
+        return err_exit(rc);
+    }
+    return 0;
+}
