@@ -1,0 +1,64 @@
+/* roll - who holds what, read from the journal alone.
+ *
+ * It follows the records one by one and never asks the core, so that what the core says about
+ * itself can be held against it, and so that a report needs nothing but a journal.
+ */
+#ifndef MUSTER_SIM_ROLL_H
+#define MUSTER_SIM_ROLL_H
+
+#include "base/omap.h"
+#include "base/vec.h"
+#include "core/fact.h"
+
+enum roll_state { ROLL_WAITING, ROLL_HOLDING, ROLL_ENDED };
+
+struct roll_device {
+    int64_t slot;
+    int64_t gu;
+    int64_t start;
+    char *profile; /* "" = none */
+};
+
+struct roll_task {
+    int64_t task;
+    int64_t node;
+    bool running;
+    VEC(struct roll_device) devices;
+};
+
+struct roll_job {
+    int64_t id;
+    char *name;
+    int64_t queue;
+    int64_t attempt; /* the last one started */
+    int64_t needed;  /* Σ min_tasks */
+    bool preemptible;
+    enum roll_state state;
+    int outcome;       /* of the last attempt that ended, enum attempt_outcome */
+    int64_t evictions; /* times it was told to stop or to shrink for others */
+    int64_t stops;     /* times it was told to stop for no claim */
+    VEC(struct roll_task) tasks;
+};
+
+struct roll_node {
+    int64_t id;
+    char *name;
+};
+
+struct roll {
+    struct omap jobs;  /* id -> struct roll_job */
+    struct omap nodes; /* id -> struct roll_node */
+    int64_t decisions; /* records that are decisions */
+    int64_t records;
+};
+
+void roll_fini(struct roll *f);
+void roll_add(struct roll *f, const struct fact *fact);
+
+struct roll_job *roll_job(const struct roll *f, int64_t id);
+/* The job of that name that was submitted last, or NULL. */
+struct roll_job *roll_job_of_name(const struct roll *f, const char *name);
+const char *roll_node_name(const struct roll *f, int64_t id); /* "" if it is not known */
+int64_t roll_job_gu(const struct roll_job *j);
+
+#endif

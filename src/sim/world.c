@@ -1,0 +1,159 @@
+/* world - time goes from one thing that happens to the next. */
+#include "sim/world.h"
+
+#include "base/check.h"
+
+#include <time.h>
+
+/* More steps than this at one instant are a livelock, which the caller is told by what goes on. */
+#define WORLD_SETTLE_MAX 200
+
+static void world_durable(void *ctx, const struct fact *fact, const struct journal_record *record)
+{
+    struct world *w = ctx;
+
+    roll_add(&w->roll, fact);
+    if (w->watch != NULL) {
+        w->watch(w->watch_ctx, fact, record);
+    }
+}
+
+static int64_t world_cpu_us(void *ctx)
+{
+    struct timespec t = {0};
+
+    (void)ctx;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int world_open(struct world *w, struct err *err)
+{
+    const struct engine_config config = {
+        .journal = w->journal,
+        .hooks = {.ctx = w, .durable = world_durable, .cpu_us = world_cpu_us},
+        .snapshot_every = 500,
+    };
+    int rc = engine_open(&config, &w->engine, err);
+
+    if (rc == 0) {
+        engine_add_backend(w->engine, "local", w->backend);
+    }
+    return rc;
+}
+
+void world_init(struct world *w, int64_t now_ms)
+{
+    struct err err = {0};
+
+    *w = (struct world){.journal = journal_open_mem(), .backend = virtual_new("local")};
+    w->now_ms = now_ms;
+    w->engine_next_ms = INT64_MAX;
+    virtual_run_until(w->backend, now_ms);
+    if (world_open(w, &err) != 0) {
+        check_failed(__FILE__, __LINE__, err.text);
+    }
+}
+
+void world_fini(struct world *w)
+{
+    engine_close(w->engine);
+    w->backend->ops->free(w->backend);
+    journal_close(w->journal);
+    roll_fini(&w->roll);
+}
+
+struct core *world_core(struct world *w)
+{
+    return engine_core(w->engine);
+}
+
+void world_put(struct world *w, const struct fact *fact)
+{
+    engine_put(w->engine, fact, NULL, NULL);
+}
+
+static void world_answered(void *arg, int rc, int64_t seq, const struct err *err)
+{
+    struct world_answer *answer = arg;
+
+    answer->rc = rc;
+    answer->seq = seq;
+    if (err != NULL) {
+        answer->err = *err;
+    }
+}
+
+int world_ask(struct world *w, const struct fact *fact, struct err *err)
+{
+    struct world_answer answer = {.rc = ERR_INTERNAL};
+
+    engine_put(w->engine, fact, world_answered, &answer);
+    world_step(w);
+    if (answer.rc != 0) {
+        return err_set(err, answer.rc, "%s", answer.err.text);
+    }
+    return 0;
+}
+
+void world_step(struct world *w)
+{
+    virtual_run_until(w->backend, w->now_ms);
+    w->engine_next_ms = engine_step(w->engine, w->now_ms);
+}
+
+int64_t world_next_ms(struct world *w)
+{
+    int64_t next_ms = virtual_next_ms(w->backend);
+
+    return next_ms < w->engine_next_ms ? next_ms : w->engine_next_ms;
+}
+
+void world_settle(struct world *w)
+{
+    int i;
+
+    world_step(w);
+    for (i = 0; i < WORLD_SETTLE_MAX && world_next_ms(w) <= w->now_ms; i++) {
+        world_step(w);
+    }
+}
+
+void world_run_until(struct world *w, int64_t now_ms)
+{
+    int64_t next_ms;
+
+    while ((next_ms = world_next_ms(w)) <= now_ms) {
+        w->now_ms = next_ms > w->now_ms ? next_ms : w->now_ms;
+        world_settle(w);
+        if (world_next_ms(w) <= w->now_ms) {
+            break; /* a livelock: go on in the next millisecond at the earliest */
+        }
+    }
+    w->now_ms = now_ms > w->now_ms ? now_ms : w->now_ms;
+}
+
+int world_restart(struct world *w, struct err *err)
+{
+    int rc;
+
+    engine_close(w->engine);
+    w->engine = NULL;
+    rc = world_open(w, err);
+    if (rc == 0) {
+        rc = engine_adopt(w->engine, err);
+    }
+    if (rc == 0) {
+        world_settle(w);
+    }
+    return rc;
+}
+
+int world_set_policy(struct world *w, struct site *site, struct err *err)
+{
+    const struct fact_policy_set body = {.policy = site_policy(site), .subject = "sim"};
+    const struct fact fact = {.kind = FACT_POLICY_SET, .body.as_POLICY_SET = &body};
+    int rc = core_policy_check(world_core(w), &body.policy, err);
+
+    return rc != 0 ? rc : world_ask(w, &fact, err);
+}
