@@ -92,6 +92,7 @@ struct service_call { /* lent until done is called */
     const json_t *body;          /* NULL = none */
     const char *idempotency_key; /* "" = none */
     const char *request_id;
+    const char *last_event_id; /* of EVENTS, the header as it came; "" = none */
 };
 
 /* A body that is produced piece by piece (logs, export, events).  HTTP pulls; the daemon wakes it.
@@ -99,7 +100,7 @@ struct service_call { /* lent until done is called */
 struct service_stream;
 struct service_stream_ops {
     /* Up to room bytes into buf: > 0 bytes, 0 = nothing now (HTTP suspends until wake), -1 = the
-     * end. */
+     * end.  A stream of events gives 0 only between two events: a heartbeat may follow. */
     int64_t (*pull)(struct service_stream *s, char *buf, size_t room);
     void (*close)(struct service_stream *s);
 };
