@@ -107,7 +107,8 @@ def line_of(text, offset):
 class Function:
     """A definition: its name, lines, parameters, and the text between its braces."""
 
-    def __init__(self, name, line, last, parameters, body, body_line):
+    def __init__(self, header, name, line, last, parameters, body, body_line):
+        self.static = re.search(r'\bstatic\b', header) is not None
         self.name = name
         self.line = line
         self.last = last
@@ -172,7 +173,7 @@ def functions(text):
             head = parameters_of(header)
             if head is not None:
                 offset = start + len(header) - len(header.lstrip())
-                found.append(Function(head[0], line_of(code, offset), line_of(code, end), head[1],
+                found.append(Function(header, head[0], line_of(code, offset), line_of(code, end), head[1],
                                       code[at + 1:end], line_of(code, at)))
                 start = end + 1
             elif '=' not in header:

@@ -1,4 +1,4 @@
-#include "base/paths.h"
+#include "base/defaults.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,21 +30,21 @@ static void root_has_the_folders_of_the_system(void **state)
     (void)state;
     setenv("XDG_RUNTIME_DIR", "/run/user/0", 1);
     setenv("XDG_STATE_HOME", "/root/state", 1);
-    is(paths_socket(0), "/run/muster/muster.sock");
-    is(paths_state(0), "/var/lib/muster");
+    is(defaults_socket(0), "/run/muster/muster.sock");
+    is(defaults_state(0), "/var/lib/muster");
 }
 
 static void others_have_their_own(void **state)
 {
     (void)state;
-    is(paths_socket(1000), "/tmp/muster-1000/muster.sock");
-    is(paths_state(1000), "/tmp/muster-1000/state");
+    is(defaults_socket(1000), "/tmp/muster-1000/muster.sock");
+    is(defaults_state(1000), "/tmp/muster-1000/state");
     setenv("XDG_RUNTIME_DIR", "/run/user/1000", 1);
     setenv("HOME", "/home/rosa", 1);
-    is(paths_socket(1000), "/run/user/1000/muster/muster.sock");
-    is(paths_state(1000), "/home/rosa/.local/state/muster");
+    is(defaults_socket(1000), "/run/user/1000/muster/muster.sock");
+    is(defaults_state(1000), "/home/rosa/.local/state/muster");
     setenv("XDG_STATE_HOME", "/home/rosa/state", 1);
-    is(paths_state(1000), "/home/rosa/state/muster");
+    is(defaults_state(1000), "/home/rosa/state/muster");
 }
 
 static void a_relative_folder_does_not_count(void **state)
@@ -53,8 +53,8 @@ static void a_relative_folder_does_not_count(void **state)
     setenv("XDG_RUNTIME_DIR", "here", 1);
     setenv("XDG_STATE_HOME", "", 1);
     setenv("HOME", "there", 1);
-    is(paths_socket(7), "/tmp/muster-7/muster.sock");
-    is(paths_state(7), "/tmp/muster-7/state");
+    is(defaults_socket(7), "/tmp/muster-7/muster.sock");
+    is(defaults_state(7), "/tmp/muster-7/state");
 }
 
 int main(void)

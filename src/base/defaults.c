@@ -1,4 +1,4 @@
-#include "base/paths.h"
+#include "base/defaults.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,13 +14,13 @@ static const char *directory(const char *name)
     return value != NULL && value[0] == '/' ? value : NULL;
 }
 
-char *paths_socket(uid_t uid)
+char *defaults_socket(uid_t uid)
 {
     const char *runtime = directory("XDG_RUNTIME_DIR");
     struct str s = {0};
 
     if (uid == 0) {
-        return mem_text(PATHS_SYSTEM_SOCKET);
+        return mem_text(DEFAULTS_SYSTEM_SOCKET);
     }
     if (runtime != NULL) {
         str_addf(&s, "%s/muster/muster.sock", runtime);
@@ -30,14 +30,14 @@ char *paths_socket(uid_t uid)
     return str_take(&s);
 }
 
-char *paths_state(uid_t uid)
+char *defaults_state(uid_t uid)
 {
     const char *state = directory("XDG_STATE_HOME");
     const char *home = directory("HOME");
     struct str s = {0};
 
     if (uid == 0) {
-        return mem_text(PATHS_SYSTEM_STATE);
+        return mem_text(DEFAULTS_SYSTEM_STATE);
     }
     if (state != NULL) {
         str_addf(&s, "%s/muster", state);
