@@ -1,0 +1,384 @@
+#include "cli/command.h"
+
+#include "base/check.h"
+#include "base/quantity.h"
+#include "cli/display.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_HEADER = 100000, KEY_COLOUR, KEY_LOCAL, KEY_TIMEOUT };
+
+const struct argp_option COMMON_OPTIONS[] = {
+    {NULL, 0, NULL, 0, "Common options:", 90},
+    {"format", 'o', "FORMAT", 0, "print as table (default), wide, json, yaml or name", 90},
+    {"no-header", KEY_HEADER, NULL, 0, "leave out the titles of a table", 90},
+    {"color", KEY_COLOUR, "WHEN", 0, "auto (default), always or never; NO_COLOR is honoured", 90},
+    {"local", KEY_LOCAL, NULL, 0, "times in the zone of this machine instead of UTC", 90},
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "wait so long for one answer (default 30s)", 90},
+    {NULL, 'h', NULL, OPTION_HIDDEN, "give this help list", -1},
+    {0}};
+
+struct parse { /* the input of the argp parsers */
+    struct cli *cli;
+    struct args *args;
+};
+
+/* ---- what was given ---- */
+
+const char *args_text(const struct args *args, const char *name)
+{
+    for (size_t i = args->given.count; i > 0; i--) {
+        if (strcmp(args->given.items[i - 1].name, name) == 0) {
+            return args->given.items[i - 1].value;
+        }
+    }
+    return NULL;
+}
+
+bool args_has(const struct args *args, const char *name)
+{
+    return args_text(args, name) != NULL;
+}
+
+const char *args_next(const struct args *args, const char *name, size_t *at)
+{
+    while (*at < args->given.count) {
+        const struct args_given *g = &args->given.items[(*at)++];
+
+        if (strcmp(g->name, name) == 0) {
+            return g->value;
+        }
+    }
+    return NULL;
+}
+
+const char *args_word(const struct args *args, size_t i)
+{
+    return i < args->words.count ? args->words.items[i] : NULL;
+}
+
+int args_int(const struct args *args, const char *name, int64_t min, int64_t max, int64_t *ret,
+             struct err *err)
+{
+    const char *text = args_text(args, name);
+    int64_t value;
+
+    if (text == NULL) {
+        return 0;
+    }
+    if (!str_to_int(text, &value) || value < min || value > max) {
+        return err_set(err, ERR_RANGE,
+                       "--%s is '%s': a whole number from %" PRId64 " to %" PRId64 " is wanted",
+                       name, text, min, max);
+    }
+    *ret = value;
+    return 0;
+}
+
+/* ---- parsing ---- */
+
+static int index_of(const char *const *names, const char *text)
+{
+    for (int i = 0; names[i] != NULL; i++) {
+        if (strcmp(names[i], text) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static error_t parse_common(int key, char *arg, struct argp_state *state)
+{
+    static const char *const WHEN[] = {"auto", "always", "never", NULL};
+    const struct parse *p = state->input;
+    struct err err;
+    int i;
+
+    switch (key) {
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    case 'o':
+        i = index_of(VIEW_FORMATS, arg);
+        if (i < 0) {
+            argp_error(state, "no format '%s': table, wide, json, yaml or name", arg);
+        }
+        p->cli->view.format = (enum view_format)i;
+        return 0;
+    case KEY_HEADER:
+        p->cli->view.no_header = true;
+        return 0;
+    case KEY_COLOUR:
+        i = index_of(WHEN, arg);
+        if (i < 0) {
+            argp_error(state, "--color is '%s': auto, always or never", arg);
+        }
+        p->cli->view.colour = i == 1 || (i == 0 && p->cli->view.colour);
+        return 0;
+    case KEY_LOCAL:
+        p->cli->view.local = true;
+        return 0;
+    case KEY_TIMEOUT:
+        if (quantity_duration(arg, &p->cli->timeout_ms, &err) != 0 || p->cli->timeout_ms < 1 ||
+            p->cli->timeout_ms > INT32_MAX) {
+            argp_error(state, "--timeout is '%s': a time as 10s or 2m is wanted", arg);
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void take_word(const struct parse *p, char *arg, struct argp_state *state)
+{
+    const struct command *c = p->cli->command;
+
+    if (p->args->words.count == 0 && state->quoted > 0 && state->next - 1 >= state->quoted) {
+        p->args->quoted = true;
+    }
+    vec_push(&p->args->words, arg);
+    if (c->rest) {
+        while (state->next < state->argc) {
+            vec_push(&p->args->words, state->argv[state->next]);
+            state->next++;
+        }
+    }
+    if (c->words_max >= 0 && p->args->words.count > (size_t)c->words_max) {
+        argp_error(state, "'%s' is a word too many", arg);
+    }
+}
+
+static error_t parse_own(int key, char *arg, struct argp_state *state)
+{
+    const struct parse *p = state->input;
+    const struct argp_option *o = p->cli->command->options;
+
+    if (key == ARGP_KEY_INIT) {
+        state->child_inputs[0] = state->input;
+        return 0;
+    }
+    if (key == ARGP_KEY_ARG) {
+        take_word(p, arg, state);
+        return 0;
+    }
+    if (key == ARGP_KEY_END) {
+        if (p->args->words.count < (size_t)p->cli->command->words_min) {
+            argp_error(state, "%s is missing", p->cli->command->words);
+        }
+        return 0;
+    }
+    for (; o != NULL && (o->name != NULL || o->doc != NULL); o++) {
+        if (o->name != NULL && o->key == key) {
+            vec_push(&p->args->given, (struct args_given){o->name, arg != NULL ? arg : ""});
+            return 0;
+        }
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp COMMON_ARGP = {.options = COMMON_OPTIONS, .parser = parse_common};
+static const struct argp_child CHILDREN[] = {{&COMMON_ARGP, 0, NULL, 90}, {0}};
+
+static char *help_text(const struct command *command)
+{
+    struct str text = {0};
+
+    str_addf(&text, "%s.%s%s", command->help, command->more != NULL ? "\v" : "",
+             command->more != NULL ? command->more : "");
+    return str_take(&text);
+}
+
+void command_help(const struct command *command, FILE *out)
+{
+    CLEANUP(mem_freep) char *doc = help_text(command);
+    struct argp argp = {command->options, parse_own, command->words, doc, CHILDREN, NULL, NULL};
+    struct str name = {0};
+
+    str_addf(&name, "muster %s", command->name);
+    argp_help(&argp, out, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, name.text);
+    str_fini(&name);
+}
+
+static bool wants_colour(void)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+
+    return (no == NULL || no[0] == '\0') && (term == NULL || strcmp(term, "dumb") != 0) &&
+           isatty(STDOUT_FILENO) == 1;
+}
+
+static int run_raw(struct cli *cli, struct args *args, int argc, char **argv)
+{
+    int status;
+
+    for (int i = 1; i < argc; i++) {
+        vec_push(&args->words, argv[i]);
+    }
+    status = cli->command->run(cli, args);
+    vec_fini(&args->words);
+    return status;
+}
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+    CLEANUP(mem_freep) char *doc = help_text(command);
+    struct argp argp = {command->options, parse_own, command->words, doc, CHILDREN, NULL, NULL};
+    struct args args = {0};
+    struct cli cli = {.command = command};
+    struct parse parse = {&cli, &args};
+    struct str name = {0};
+    int status;
+
+    cli.view.colour = wants_colour();
+    cli.view.now_ms = display_now_ms();
+    if (command->raw) {
+        return run_raw(&cli, &args, argc, argv);
+    }
+    str_addf(&name, "muster %s", command->name);
+    argv[0] = name.text;
+    argp_err_exit_status = 2;
+    if (argp_parse(&argp, argc, argv, command->rest ? ARGP_IN_ORDER : 0, NULL, &parse) != 0) {
+        return 2;
+    }
+    status = command->run(&cli, &args);
+    client_close(cli.client);
+    vec_fini(&args.given);
+    vec_fini(&args.words);
+    str_fini(&name);
+    return status;
+}
+
+/* ---- the table ---- */
+
+const struct command *command_find(int argc, char **argv, int *ret_used)
+{
+    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
+        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+            const char *space = strchr(c->name, ' ');
+            size_t first = space != NULL ? (size_t)(space - c->name) : strlen(c->name);
+
+            if (strncmp(argv[0], c->name, first) != 0 || argv[0][first] != '\0') {
+                continue;
+            }
+            if (space == NULL || (argc > 1 && strcmp(argv[1], space + 1) == 0)) {
+                *ret_used = space == NULL ? 1 : 2;
+                return c;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool command_is_group(const char *word)
+{
+    size_t len = strlen(word);
+
+    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
+        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+            if (strncmp(c->name, word, len) == 0 && c->name[len] == ' ') {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void command_list(FILE *out, const char *group)
+{
+    size_t len = group != NULL ? strlen(group) : 0;
+
+    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
+        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+            if (group == NULL || (strncmp(c->name, group, len) == 0 && c->name[len] == ' ')) {
+                fprintf(out, "  %-18s %s\n", c->name, c->help);
+            }
+        }
+    }
+}
+
+/* ---- what commands share ---- */
+
+int cli_client(struct cli *cli, struct err *err)
+{
+    if (cli->client != NULL) {
+        return 0;
+    }
+    return client_open(&(struct client_where){.timeout_ms = cli->timeout_ms}, &cli->client, err);
+}
+
+int cli_fail(const struct cli *cli, const struct err *err)
+{
+    struct str text = {0};
+    const char *field = client_field(cli->client);
+
+    display_text(&text, err->text);
+    if (field[0] != '\0') {
+        str_add(&text, " (field ");
+        display_text(&text, field);
+        str_add_char(&text, ')');
+    }
+    fflush(stdout);
+    fprintf(stderr, "muster: %s: %s\n", err_name(err->code), str_text(&text));
+    str_fini(&text);
+    return err_exit(err->code);
+}
+
+int cli_get(struct cli *cli, const char *path, json_t **ret, struct err *err)
+{
+    int rc = cli_client(cli, err);
+
+    return rc != 0 ? rc : client_call(cli->client, "GET", path, NULL, ret, err);
+}
+
+int cli_post(struct cli *cli, const char *path, const json_t *body, json_t **ret, struct err *err)
+{
+    int rc = cli_client(cli, err);
+
+    return rc != 0 ? rc : client_call_once(cli->client, path, body, ret, err);
+}
+
+int cli_list(struct cli *cli, const char *path, json_t **ret, struct err *err)
+{
+    json_t *all = json_array();
+    char *cursor = NULL;
+    int rc;
+
+    do {
+        struct str page = {0};
+        json_t *answer = NULL;
+
+        str_add(&page, path);
+        path_add_query(&page, "limit", "1000");
+        if (cursor != NULL) {
+            path_add_query(&page, "cursor", cursor);
+        }
+        rc = cli_get(cli, str_text(&page), &answer, err);
+        str_fini(&page);
+        mem_free(cursor);
+        cursor = NULL;
+        if (rc == 0) {
+            const char *next = json_string_value(json_object_get(answer, "next"));
+
+            json_array_extend(all, json_object_get(answer, "items"));
+            cursor = next != NULL ? mem_text(next) : NULL;
+        }
+        json_decref(answer);
+    } while (rc == 0 && cursor != NULL);
+    if (rc != 0) {
+        json_decref(all);
+        return rc;
+    }
+    *ret = json_pack("{s:o}", "items", all);
+    return 0;
+}
+
+void json_freep(json_t **json)
+{
+    json_decref(*json);
+    *json = NULL;
+}

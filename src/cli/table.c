@@ -1,0 +1,181 @@
+#include "cli/table.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/quantity.h"
+#include "cli/display.h"
+
+#include <libsmartcols/libsmartcols.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const VIEW_FORMATS[] = {"table", "wide", "json", "yaml", "name", NULL};
+
+/* The name for libsmartcols and the sequence for our own lines. */
+struct state_colour {
+    const char *state;
+    const char *name;
+    const char *sequence;
+};
+
+static const struct state_colour STATE_COLOURS[] = {
+    {"running", "green", "\033[32m"},    {"starting", "cyan", "\033[36m"},
+    {"queued", "yellow", "\033[33m"},    {"held", "magenta", "\033[35m"},
+    {"stopping", "yellow", "\033[33m"},  {"failed", "red", "\033[31m"},
+    {"cancelled", "brown", "\033[33m"},  {"lost", "red", "\033[31m"},
+    {"unknown", "yellow", "\033[33m"},   {"out", "red", "\033[31m"},
+    {"used", "green", "\033[32m"},       {"up", "green", "\033[32m"},
+    {"nominated", "yellow", "\033[33m"},
+};
+
+static const struct state_colour *colour_of(const char *state)
+{
+    for (size_t i = 0; i < ARRAY_LEN(STATE_COLOURS); i++) {
+        if (strcmp(STATE_COLOURS[i].state, state) == 0) {
+            return &STATE_COLOURS[i];
+        }
+    }
+    return NULL;
+}
+
+const char *view_state_colour(const char *state)
+{
+    const struct state_colour *c = colour_of(state);
+
+    return c != NULL ? c->sequence : "";
+}
+
+const char *view_colour(const struct view *view, const char *sequence)
+{
+    return view->colour ? sequence : "";
+}
+
+static void cell_text(const struct view *view, const struct column *column, const json_t *item,
+                      struct str *out)
+{
+    const json_t *value = column->key != NULL ? json_object_get(item, column->key) : NULL;
+    char bytes[QUANTITY_TEXT_MAX];
+
+    if (column->fill != NULL) {
+        column->fill(view, item, out);
+    } else if (column->kind == COLUMN_TIME) {
+        display_time(out, json_int(item, column->key), view->local);
+    } else if (column->kind == COLUMN_BYTES) {
+        quantity_bytes_text(json_int(item, column->key), bytes);
+        str_add(out, bytes);
+    } else if (column->kind == COLUMN_FLAG) {
+        str_add(out, json_is_true(value) ? "yes" : "-");
+    } else if (json_is_array(value)) {
+        json_join(out, value);
+    } else if (json_is_string(value)) {
+        str_add(out, json_string_value(value));
+    } else if (json_is_integer(value)) {
+        str_add_int(out, json_integer_value(value));
+    } else if (json_is_boolean(value)) {
+        str_add(out, json_is_true(value) ? "yes" : "no");
+    }
+    if (out->len == 0) {
+        str_add_char(out, '-');
+    }
+}
+
+static void add_line(struct libscols_table *table, const struct view *view,
+                     const struct column *columns, size_t count, const json_t *item)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    size_t at = 0;
+
+    CHECK(line != NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct str text = {0};
+        const struct state_colour *colour;
+
+        if ((columns[i].flags & COLUMN_WIDE) != 0 && view->format != VIEW_WIDE) {
+            continue;
+        }
+        cell_text(view, &columns[i], item, &text);
+        CHECK(scols_line_set_data(line, at, str_text(&text)) == 0);
+        colour = columns[i].kind == COLUMN_STATE ? colour_of(str_text(&text)) : NULL;
+        if (colour != NULL && view->colour) {
+            scols_cell_set_color(scols_line_get_cell(line, at), colour->name);
+        }
+        str_fini(&text);
+        at++;
+    }
+}
+
+static void print_table(const struct view *view, const struct column *columns, size_t count,
+                        const json_t *rows, FILE *out)
+{
+    struct libscols_table *table = scols_new_table();
+    const json_t *item;
+    size_t row;
+
+    CHECK(table != NULL);
+    scols_table_set_stream(table, out);
+    scols_table_enable_noheadings(table, view->no_header);
+    scols_table_enable_colors(table, view->colour);
+    scols_table_set_termforce(table, isatty(fileno(out)) == 1 ? SCOLS_TERMFORCE_ALWAYS
+                                                              : SCOLS_TERMFORCE_NEVER);
+    for (size_t i = 0; i < count; i++) {
+        bool right = columns[i].kind == COLUMN_NUMBER || columns[i].kind == COLUMN_BYTES;
+        bool cut = (columns[i].flags & COLUMN_CUT) != 0 && view->format != VIEW_WIDE;
+
+        if ((columns[i].flags & COLUMN_WIDE) != 0 && view->format != VIEW_WIDE) {
+            continue;
+        }
+        CHECK(scols_table_new_column(table, columns[i].title, 0.05,
+                                     (right ? SCOLS_FL_RIGHT : 0) | (cut ? SCOLS_FL_TRUNC : 0)) !=
+              NULL);
+    }
+    json_array_foreach(rows, row, item)
+    {
+        add_line(table, view, columns, count, item);
+    }
+    scols_print_table(table);
+    scols_unref_table(table);
+}
+
+bool view_raw(const struct view *view, const json_t *answer, FILE *out)
+{
+    if (view->format == VIEW_JSON) {
+        json_dumpf(answer, out, JSON_INDENT(2));
+        fputc('\n', out);
+        return true;
+    }
+    if (view->format == VIEW_YAML) {
+        yaml_print(answer, out);
+        return true;
+    }
+    return false;
+}
+
+void table_print(const struct view *view, const struct column *columns, size_t count,
+                 const json_t *answer, const json_t *rows, const char *empty, FILE *out)
+{
+    const json_t *item;
+    size_t i;
+
+    rows = rows != NULL ? rows : json_object_get(answer, "items");
+    if (view_raw(view, answer, out)) {
+        return;
+    }
+    if (view->format != VIEW_NAME) {
+        if (json_array_size(rows) > 0) {
+            print_table(view, columns, count, rows, out);
+        } else if (empty != NULL) {
+            fprintf(stderr, "%s\n", empty);
+        }
+        return;
+    }
+    json_array_foreach(rows, i, item)
+    {
+        struct str text = {0}, safe = {0};
+
+        cell_text(view, &columns[0], item, &text);
+        display_text(&safe, str_text(&text));
+        fprintf(out, "%s\n", str_text(&safe));
+        str_fini(&text);
+        str_fini(&safe);
+    }
+}
