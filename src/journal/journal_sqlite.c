@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* How many records opening checks; verify checks all. */
+/* How many records opening to write checks; verify checks all. */
 #define TAIL_RECORDS 100
 
 #define SNAPSHOTS_KEPT "2"
@@ -555,8 +555,11 @@ static int open_all(struct journal_sqlite *s, bool read_only, struct err *err)
         return sqlite_db_error(s->reader, sqlite3_extended_errcode(s->reader), s->path, "read",
                                err);
     }
+    if (read_only) { /* whoever only looks may see what is good before the damage */
+        return 0;
+    }
     rc = journal_read(&s->base, meta.last_seq - TAIL_RECORDS + 1, TAIL_RECORDS, NULL, NULL, err);
-    return rc != 0 || read_only ? rc : open_writer(s, err);
+    return rc != 0 ? rc : open_writer(s, err);
 }
 
 static int try_open(const char *path, bool read_only, int lock_fd, struct journal **ret,

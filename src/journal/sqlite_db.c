@@ -48,6 +48,7 @@ int sqlite_db_error(sqlite3 *db, int rc, const char *path, const char *what, str
     switch (rc & 0xff) {
     case SQLITE_FULL:
         return err_set(err, ERR_DISK_FULL, "%s: cannot %s: the disk is full", path, what);
+    case SQLITE_ERROR: /* our fixed statements are refused: the tables are not ours */
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return err_set(err, ERR_JOURNAL_DAMAGED,

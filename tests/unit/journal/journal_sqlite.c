@@ -1,0 +1,448 @@
+#include "journal/journal.h"
+
+#include "journal_fixture.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+
+    fixture_init(&f);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_fini(*state);
+    return 0;
+}
+
+static struct journal *open_journal(const struct fixture *f, bool read_only)
+{
+    struct journal *j = NULL;
+    struct err err = {0};
+
+    if (journal_open_sqlite(f->path, read_only, &j, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return j;
+}
+
+/* The code with which path does not open; the text goes to err. */
+static int refusal(const char *path, bool read_only, struct err *err)
+{
+    struct journal *j = NULL;
+    int rc = journal_open_sqlite(path, read_only, &j, err);
+
+    if (rc != 0) {
+        assert_null(j);
+        assert_int_equal(err->code, rc);
+        assert_null(strchr(err->text, '\n'));
+    }
+    journal_close(j);
+    return rc;
+}
+
+static void what_was_appended_is_there_after_opening_again(void **state)
+{
+    struct fixture *f = *state;
+    unsigned char hash[JOURNAL_HASH_BYTES];
+    unsigned char again[JOURNAL_HASH_BYTES];
+    struct err err;
+
+    for (int64_t count = 0; count < 250; count += 50) {
+        struct journal *j = open_journal(f, false);
+
+        assert_true(fixture_holds(j, count));
+        journal_last_hash(j, again);
+        assert_true(count == 0 || memcmp(hash, again, sizeof(hash)) == 0);
+        assert_int_equal(fixture_append(j, 49, false, &err), 0);
+        assert_int_equal(fixture_append(j, 1, true, &err), 0);
+        journal_last_hash(j, hash);
+        journal_close(j);
+    }
+}
+
+static void files_are_for_the_owner_only(void **state)
+{
+    struct fixture *f = *state;
+    struct stat st;
+    char dir[160];
+    char path[200];
+    struct journal *j = NULL;
+    mode_t old = umask(0);
+
+    snprintf(dir, sizeof(dir), "%s/state", f->dir);
+    snprintf(path, sizeof(path), "%s/journal.db", dir);
+    assert_int_equal(journal_open_sqlite(path, false, &j, NULL), 0);
+    umask(old);
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const SUFFIXES[] = {"", ".lock", ".ballast", "-wal"};
+        char name[240];
+
+        snprintf(name, sizeof(name), "%s%s", path, SUFFIXES[i]);
+        assert_int_equal(stat(name, &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0600);
+    }
+    journal_close(j);
+    snprintf(path, sizeof(path), "rm -r '%s'", dir);
+    assert_int_equal(system(path), 0);
+}
+
+static void a_second_owner_is_refused_and_told_of_the_first(void **state)
+{
+    struct fixture *f = *state;
+    struct journal *j = open_journal(f, false);
+    struct err err;
+    char pid[32];
+
+    assert_int_equal(refusal(f->path, false, &err), ERR_LOCKED);
+    snprintf(pid, sizeof(pid), "pid %d", (int)getpid());
+    assert_non_null(strstr(err.text, pid));
+    journal_close(j);
+    assert_int_equal(refusal(f->path, false, &err), 0);
+}
+
+static void a_killed_owner_leaves_no_lock(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct journal *j = NULL;
+
+        _exit(journal_open_sqlite(f->path, false, &j, NULL) == 0 &&
+                      fixture_append(j, 10, false, NULL) == 0
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(refusal(f->path, false, &err), 0);
+    assert_true(fixture_holds(open_journal(f, false), 10));
+}
+
+static void a_newer_format_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+
+    fixture_make(f, 3);
+    fixture_sql(f->path, "PRAGMA user_version=2");
+    assert_int_equal(refusal(f->path, false, &err), ERR_JOURNAL_NEWER);
+    assert_int_equal(refusal(f->path, true, &err), ERR_JOURNAL_NEWER);
+    assert_non_null(strstr(err.text, "format 2"));
+}
+
+static void what_is_no_journal_is_refused(void **state)
+{
+    static const char *const SPOILERS[] = {
+        "PRAGMA application_id=7",
+        "PRAGMA user_version=0; UPDATE meta SET value=0 WHERE key='format'",
+        "DROP TABLE meta",
+        "DELETE FROM meta WHERE key='epoch'",
+        "DROP TABLE journal",
+        "ALTER TABLE journal RENAME COLUMN hash TO digest",
+    };
+    struct fixture *f = *state;
+    struct err err;
+
+    for (size_t i = 0; i < ARRAY_LEN(SPOILERS); i++) {
+        unlink(f->path);
+        fixture_make(f, 3);
+        fixture_sql(f->path, SPOILERS[i]);
+        assert_int_equal(refusal(f->path, false, &err), ERR_JOURNAL_DAMAGED);
+    }
+    fixture_spit(f->path, "cluster: muster\n", 16);
+    assert_int_equal(refusal(f->path, false, &err), ERR_JOURNAL_DAMAGED);
+    fixture_spit(f->path, "", 0);
+    assert_int_equal(refusal(f->path, false, &err), ERR_JOURNAL_DAMAGED);
+}
+
+static void a_lone_log_is_not_taken_for_a_new_journal(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    char wal[128];
+
+    fixture_make(f, 3);
+    fixture_name(f, "journal.db-wal", wal);
+    assert_int_equal(rename(f->path, wal), 0);
+    assert_int_equal(refusal(f->path, false, &err), ERR_JOURNAL_DAMAGED);
+    assert_int_equal(access(wal, F_OK), 0);
+}
+
+static void looking_needs_a_file(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+
+    assert_int_equal(refusal(f->path, true, &err), ERR_NOT_FOUND);
+    assert_int_equal(access(f->path, F_OK), -1);
+}
+
+static void an_older_epoch_is_refused_for_good(void **state)
+{
+    struct fixture *f = *state;
+    struct journal *j = open_journal(f, false);
+    char text[FIXTURE_TEXT_MAX];
+    struct journal_record r = fixture_record(1, text);
+    struct err err;
+
+    r.epoch = 7;
+    assert_int_equal(journal_append(j, &r, 1, &err), 0);
+    journal_close(j);
+    j = open_journal(f, false);
+    r.epoch = 6;
+    r.seq = -1;
+    assert_int_equal(journal_append(j, &r, 1, &err), ERR_JOURNAL_EPOCH);
+    assert_int_equal(r.seq, -1);
+    assert_int_equal(journal_append_urgent(j, &r, 1, &err), ERR_JOURNAL_EPOCH);
+    assert_int_equal(journal_last_seq(j), 1);
+    r.epoch = 7;
+    assert_int_equal(journal_append(j, &r, 1, &err), 0);
+    assert_int_equal(r.seq, 2);
+    journal_close(j);
+}
+
+static void a_writer_from_elsewhere_is_noticed(void **state)
+{
+    struct fixture *f = *state;
+    struct journal *j = open_journal(f, false);
+    struct err err;
+
+    assert_int_equal(fixture_append(j, 2, false, &err), 0);
+    fixture_sql(f->path, "UPDATE meta SET value=9 WHERE key='last_seq'");
+    assert_int_equal(fixture_append(j, 1, false, &err), ERR_IO);
+    assert_non_null(strstr(err.text, "something else has written"));
+    fixture_sql(f->path, "UPDATE meta SET value=2 WHERE key='last_seq'");
+    assert_int_equal(fixture_append(j, 1, false, &err), 0);
+    journal_close(j);
+}
+
+static void the_tables_themselves_refuse_changes(void **state)
+{
+    struct fixture *f = *state;
+    sqlite3 *db = NULL;
+
+    fixture_make(f, 3);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE journal SET kind='x'", NULL, NULL, NULL),
+                     SQLITE_CONSTRAINT);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM journal", NULL, NULL, NULL), SQLITE_CONSTRAINT);
+    sqlite3_close(db);
+}
+
+static void a_look_beside_the_writer_sees_what_is_new(void **state)
+{
+    struct fixture *f = *state;
+    struct journal *j = open_journal(f, false);
+    struct journal *look = open_journal(f, true);
+    struct journal_verdict verdict;
+    unsigned char hash[JOURNAL_HASH_BYTES];
+    struct err err;
+
+    assert_int_equal(journal_last_seq(look), 0);
+    assert_int_equal(fixture_append(j, 5, false, &err), 0);
+    assert_int_equal(journal_last_seq(look), 5);
+    assert_true(fixture_holds(look, 5));
+    journal_last_hash(look, hash);
+    assert_int_equal(journal_verify(look, &verdict, &err), 0);
+    assert_memory_equal(verdict.hash, hash, sizeof(hash));
+    assert_int_equal(fixture_append(look, 1, false, &err), ERR_UNSUPPORTED);
+    assert_int_equal(journal_room(look, &err), ERR_UNSUPPORTED);
+    journal_close(j);
+    assert_int_equal(journal_last_seq(look), 5);
+    journal_close(look);
+}
+
+struct appending {
+    struct journal *j;
+    int64_t seen;
+};
+
+static bool append_meanwhile(void *ctx, const struct journal_record *r)
+{
+    struct appending *a = ctx;
+    struct err err;
+
+    (void)r;
+    a->seen++;
+    return fixture_append(a->j, 1, false, &err) == 0;
+}
+
+static void a_long_read_does_not_hold_up_appends(void **state)
+{
+    struct fixture *f = *state;
+    struct appending a = {open_journal(f, false), 0};
+    struct err err;
+
+    assert_int_equal(fixture_append(a.j, 20, false, &err), 0);
+    assert_int_equal(journal_read(a.j, 1, INT64_MAX, append_meanwhile, &a, &err), 0);
+    assert_int_equal(a.seen, 20);
+    assert_true(fixture_holds(a.j, 40));
+    journal_close(a.j);
+}
+
+/* ---- rights ---- */
+
+/* Run as an account without rights; what check returns is the child's exit status. */
+static int as_nobody(int (*check)(const struct fixture *f), const struct fixture *f)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        _exit(setgid(NOBODY) == 0 && setuid(NOBODY) == 0 ? check(f) : 99);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int directory_is_refused(const struct fixture *f)
+{
+    struct err err = {0};
+
+    return refusal(f->path, false, &err) == ERR_IO && strstr(err.text, f->dir) != NULL &&
+                   strstr(err.text, "65534") != NULL
+               ? 0
+               : 1;
+}
+
+static void a_directory_without_rights_is_named(void **state)
+{
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(as_nobody(directory_is_refused, *state), 0);
+}
+
+static int can_look(const struct fixture *f)
+{
+    struct journal *j = NULL;
+    bool good = journal_open_sqlite(f->path, true, &j, NULL) == 0 && fixture_holds(j, 4);
+
+    journal_close(j);
+    return good ? 0 : 1;
+}
+
+static int cannot_look(const struct fixture *f)
+{
+    struct err err = {0};
+
+    return refusal(f->path, true, &err) == ERR_IO && strstr(err.text, f->path) != NULL ? 0 : 1;
+}
+
+static void looking_needs_no_right_to_write(void **state)
+{
+    struct fixture *f = *state;
+
+    if (geteuid() != 0) {
+        skip();
+    }
+    fixture_make(f, 4);
+    assert_int_equal(chmod(f->dir, 0755), 0);
+    assert_int_equal(as_nobody(cannot_look, f), 0);
+    assert_int_equal(chmod(f->path, 0644), 0);
+    assert_int_equal(as_nobody(can_look, f), 0);
+}
+
+/* ---- snapshots ---- */
+
+static int put_snapshot(struct journal *j, const char *bytes)
+{
+    struct journal_snapshot s = {.seq = journal_last_seq(j),
+                                 .format = 3,
+                                 .bytes = bytes,
+                                 .len = strlen(bytes)};
+
+    journal_last_hash(j, s.hash);
+    hash_sha256(bytes, s.len, s.state_hash);
+    return journal_snapshot_put(j, &s, NULL);
+}
+
+static bool newest_is(const struct fixture *f, const char *bytes, int64_t seq)
+{
+    struct journal *j = open_journal(f, true);
+    struct journal_snapshot s = {0};
+    bool is = journal_snapshot_get(j, &s, NULL) == 0 && s.seq == seq && s.format == 3 &&
+              s.len == strlen(bytes) && memcmp(s.bytes, bytes, s.len) == 0;
+
+    journal_close(j);
+    return is;
+}
+
+static void a_damaged_snapshot_gives_way_to_the_one_before(void **state)
+{
+    static const char *const TEXTS[] = {"{\"state\":1}", "{\"state\":2}", "{\"state\":3}"};
+    struct fixture *f = *state;
+    struct journal *j = open_journal(f, false);
+    struct journal_snapshot s;
+    struct err err;
+
+    assert_int_equal(journal_snapshot_get(j, &s, &err), ERR_NOT_FOUND);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(fixture_append(j, 2, false, &err), 0);
+        assert_int_equal(put_snapshot(j, TEXTS[i]), 0);
+    }
+    assert_int_equal(put_snapshot(j, TEXTS[2]), 0);
+    journal_close(j);
+    assert_true(newest_is(f, TEXTS[2], 6));
+    fixture_sql(f->path, "UPDATE snapshot SET bytes=x'7b7d' WHERE seq=6");
+    assert_true(newest_is(f, TEXTS[1], 4));
+    fixture_sql(f->path, "UPDATE snapshot SET hash=x'00' WHERE seq=4");
+    j = open_journal(f, true);
+    assert_int_equal(journal_snapshot_get(j, &s, &err), ERR_NOT_FOUND); /* two were kept */
+    journal_close(j);
+}
+
+int main(void)
+{
+#define STORY(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        STORY(what_was_appended_is_there_after_opening_again),
+        STORY(files_are_for_the_owner_only),
+        STORY(a_second_owner_is_refused_and_told_of_the_first),
+        STORY(a_killed_owner_leaves_no_lock),
+        STORY(a_newer_format_is_refused),
+        STORY(what_is_no_journal_is_refused),
+        STORY(a_lone_log_is_not_taken_for_a_new_journal),
+        STORY(looking_needs_a_file),
+        STORY(an_older_epoch_is_refused_for_good),
+        STORY(a_writer_from_elsewhere_is_noticed),
+        STORY(the_tables_themselves_refuse_changes),
+        STORY(a_look_beside_the_writer_sees_what_is_new),
+        STORY(a_long_read_does_not_hold_up_appends),
+        STORY(a_directory_without_rights_is_named),
+        STORY(looking_needs_no_right_to_write),
+        STORY(a_damaged_snapshot_gives_way_to_the_one_before),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
