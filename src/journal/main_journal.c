@@ -17,8 +17,6 @@
 
 #define TAIL_DEFAULT 20
 
-const char *argp_program_version = "muster-journal " MUSTER_VERSION;
-
 struct request {
     const struct command *command;
     const char *path;
@@ -365,6 +363,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     int rc = 0;
 
+    argp_program_version = "muster-journal " MUSTER_VERSION;
     argp_err_exit_status = 2;
     argp_parse(&ARGP, argc, argv, 0, NULL, &r);
     if (r.command->opens) {

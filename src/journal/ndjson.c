@@ -73,6 +73,7 @@ static int skip(struct cursor *c, const char *literal)
 static int read_int(struct cursor *c, const char *name, int64_t *ret)
 {
     char digits[24];
+    char again[24];
     size_t count = 0;
     int rc = skip(c, name);
 
@@ -88,6 +89,10 @@ static int read_int(struct cursor *c, const char *name, int64_t *ret)
     digits[count] = '\0';
     if (!str_to_int(digits, ret)) {
         return wrong(c, "an integer");
+    }
+    snprintf(again, sizeof(again), "%" PRId64, *ret);
+    if (strcmp(digits, again) != 0) {
+        return wrong(c, again); /* no 01, no -0 */
     }
     c->at += count;
     return 0;
@@ -124,8 +129,8 @@ static int read_hash(struct cursor *c, const char *name, unsigned char ret[JOURN
     if (c->len - c->at >= HEX_CHARS) {
         memcpy(hex, c->text + c->at, HEX_CHARS);
     }
-    if (!hash_of_hex(hex, ret, JOURNAL_HASH_BYTES)) {
-        return wrong(c, "64 hexadecimal digits");
+    if (strpbrk(hex, "ABCDEF") != NULL || !hash_of_hex(hex, ret, JOURNAL_HASH_BYTES)) {
+        return wrong(c, "64 lower-case hexadecimal digits");
     }
     c->at += HEX_CHARS;
     return skip(c, "\"");
@@ -199,8 +204,8 @@ static const char *find_fault(struct ndjson_check *c, const struct ndjson_line *
 {
     unsigned char hash[JOURNAL_HASH_BYTES];
 
-    if (line->record.seq < 1) {
-        return "seq begins with 1";
+    if (line->record.seq < 1 || line->record.seq == INT64_MAX) {
+        return "seq is out of range";
     }
     if (c->first_seq != 0 && line->record.seq != c->next_seq) {
         return "seq does not follow the line before";

@@ -129,13 +129,12 @@ static void a_second_owner_is_refused_and_told_of_the_first(void **state)
 static void a_killed_owner_leaves_no_lock(void **state)
 {
     struct fixture *f = *state;
+    struct journal *j = NULL;
     struct err err;
     int status;
     pid_t pid = fork();
 
     if (pid == 0) {
-        struct journal *j = NULL;
-
         _exit(journal_open_sqlite(f->path, false, &j, NULL) == 0 &&
                       fixture_append(j, 10, false, NULL) == 0
                   ? 0
@@ -144,7 +143,9 @@ static void a_killed_owner_leaves_no_lock(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_int_equal(refusal(f->path, false, &err), 0);
-    assert_true(fixture_holds(open_journal(f, false), 10));
+    j = open_journal(f, false);
+    assert_true(fixture_holds(j, 10));
+    journal_close(j);
 }
 
 static void a_newer_format_is_refused(void **state)
