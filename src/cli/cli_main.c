@@ -1,5 +1,5 @@
 /* muster - the command line: find the command and run it. */
-#include "cli/command.h"
+#include "cli/verb.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -8,9 +8,9 @@
 
 static int unknown(const char *word)
 {
-    if (command_is_group(word)) {
+    if (verb_is_group(word)) {
         fprintf(stderr, "muster: request.invalid: %s what?\n", word);
-        command_list(stderr, word);
+        verb_list(stderr, word);
     } else {
         fprintf(stderr, "muster: request.invalid: no command '%s'; `muster help` lists them\n",
                 word);
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 {
     static char help[] = "help", version[] = "version";
     char *words[] = {argv[0], help, NULL};
-    const struct command *command;
+    const struct verb *verb;
     int used, status;
 
     setlocale(LC_ALL, "");
@@ -36,11 +36,11 @@ int main(int argc, char **argv)
             argv[1] = version;
         }
     }
-    command = command_find(argc - 1, argv + 1, &used);
+    command = verb_find(argc - 1, argv + 1, &used);
     if (command == NULL) {
         return unknown(argv[1]);
     }
-    used = command_run(command, argc - used, argv + used);
+    used = verb_run(command, argc - used, argv + used);
     status = used != 0 ? used : status;
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
         fprintf(stderr, "muster: server.io: cannot write the output: %s\n", strerror(errno));

@@ -40,7 +40,7 @@ struct client_stream {
 int client_open(const struct client_where *where, struct client **ret, struct err *err)
 {
     struct client *c = mem_new(1, sizeof(*c));
-    int rc = address_find(&c->address.words, where->socket, where->token_file, err);
+    int rc = address_find(&c->address, where->socket, where->token_file, err);
 
     if (rc != 0) {
         client_close(c);
@@ -65,7 +65,7 @@ void client_close(struct client *c)
         curl_multi_cleanup(c->multi);
         curl_global_cleanup();
     }
-    address_fini(&c->address.words);
+    address_fini(&c->address);
     mem_free(c);
 }
 

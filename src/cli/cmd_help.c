@@ -1,14 +1,13 @@
 /* cmd_help - the help and the shell completion, both from the table of commands. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/check.h"
 
 #include <string.h>
 
-const struct command *const COMMANDS[] = {
-    SUBMIT_COMMANDS, JOB_COMMANDS,     LOG_COMMANDS,    TASK_COMMANDS,
-    QUEUE_COMMANDS,  NODE_COMMANDS,    POLICY_COMMANDS, JOURNAL_COMMANDS,
-    TOKEN_COMMANDS,  PROGRAM_COMMANDS, HELP_COMMANDS,   NULL,
+const struct verb *const VERBS[] = {
+    SUBMIT_VERBS, JOB_VERBS,     LOG_VERBS,   TASK_VERBS,    QUEUE_VERBS, NODE_VERBS,
+    POLICY_VERBS, JOURNAL_VERBS, TOKEN_VERBS, PROGRAM_VERBS, HELP_VERBS,  NULL,
 };
 
 static void print_options(FILE *out, const char *prefix, const struct argp_option *o)
@@ -24,8 +23,8 @@ static void print_options(FILE *out, const char *prefix, const struct argp_optio
 static void print_all(FILE *out)
 {
     print_options(out, "\t", COMMON_OPTIONS);
-    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
-        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+    for (size_t i = 0; VERBS[i] != NULL; i++) {
+        for (const struct verb *c = VERBS[i]; c->name != NULL; c++) {
             struct str prefix = {0};
 
             fprintf(out, "%s\t\n", c->name);
@@ -38,7 +37,7 @@ static void print_all(FILE *out)
 
 static int run_help(struct cli *cli, const struct args *args)
 {
-    const struct command *command;
+    const struct verb *command;
     struct err err;
     int used;
 
@@ -48,17 +47,17 @@ static int run_help(struct cli *cli, const struct args *args)
     }
     if (args->words.count == 0) {
         printf("usage: muster COMMAND [OPTION...] [WORD...]\n\n");
-        command_list(stdout, NULL);
+        verb_list(stdout, NULL);
         printf("\n`muster help COMMAND` and muster(1) say more.\n");
         return 0;
     }
-    command = command_find((int)args->words.count, args->words.items, &used);
+    command = verb_find((int)args->words.count, args->words.items, &used);
     if (command != NULL && (size_t)used == args->words.count) {
-        command_help(command, stdout);
+        verb_help(command, stdout);
         return 0;
     }
-    if (args->words.count == 1 && command_is_group(args_word(args, 0))) {
-        command_list(stdout, args_word(args, 0));
+    if (args->words.count == 1 && verb_is_group(args_word(args, 0))) {
+        verb_list(stdout, args_word(args, 0));
         return 0;
     }
     (void)err_set(&err, ERR_INVALID, "no command '%s'", args_word(args, 0));
@@ -72,8 +71,8 @@ static void add_first_words(struct str *out)
 {
     struct str last = {0};
 
-    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
-        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+    for (size_t i = 0; VERBS[i] != NULL; i++) {
+        for (const struct verb *c = VERBS[i]; c->name != NULL; c++) {
             size_t len = strcspn(c->name, " ");
 
             if (last.len == len && strncmp(str_text(&last), c->name, len) == 0) {
@@ -103,8 +102,8 @@ static void print_cases(FILE *out)
     struct str common = {0};
 
     add_options(&common, COMMON_OPTIONS);
-    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
-        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+    for (size_t i = 0; VERBS[i] != NULL; i++) {
+        for (const struct verb *c = VERBS[i]; c->name != NULL; c++) {
             struct str options = {0};
 
             add_options(&options, c->options);
@@ -125,8 +124,8 @@ static void print_groups(FILE *out)
         size_t len = strlen(GROUPS[i]);
 
         fprintf(out, "    '%s') words='", GROUPS[i]);
-        for (size_t k = 0; COMMANDS[k] != NULL; k++) {
-            for (const struct command *c = COMMANDS[k]; c->name != NULL; c++) {
+        for (size_t k = 0; VERBS[k] != NULL; k++) {
+            for (const struct verb *c = VERBS[k]; c->name != NULL; c++) {
                 if (strncmp(c->name, GROUPS[i], len) == 0 && c->name[len] == ' ') {
                     fprintf(out, "%s ", c->name + len + 1);
                 }
@@ -170,8 +169,8 @@ static void print_bash(FILE *out)
 static void print_fish(FILE *out)
 {
     fprintf(out, "# fish completion of muster: muster completion fish | source\n");
-    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
-        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+    for (size_t i = 0; VERBS[i] != NULL; i++) {
+        for (const struct verb *c = VERBS[i]; c->name != NULL; c++) {
             size_t len = strcspn(c->name, " ");
 
             if (c->name[len] == '\0') {
@@ -218,9 +217,9 @@ static const struct argp_option HELP_OPTIONS[] = {{"tables", LONG, NULL, OPTION_
                                                    "all commands and options, for checks", 1},
                                                   {0}};
 
-const struct command HELP_COMMANDS[] = {{"completion", "SHELL",
-                                         "print a completion script for bash, zsh or fish", NULL,
-                                         NULL, 1, 1, false, run_completion},
-                                        {"help", "[COMMAND]", "list the commands, or explain one",
-                                         NULL, HELP_OPTIONS, 0, 2, false, run_help},
-                                        {0}};
+const struct verb HELP_VERBS[] = {{"completion", "SHELL",
+                                   "print a completion script for bash, zsh or fish", NULL, NULL, 1,
+                                   1, VERB_MIXED, run_completion},
+                                  {"help", "[COMMAND]", "list the commands, or explain one", NULL,
+                                   HELP_OPTIONS, 0, 2, VERB_MIXED, run_help},
+                                  {0}};

@@ -1,5 +1,5 @@
 /* cmd_job - what is known of jobs, and what may be asked of them. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/check.h"
 #include "cli/display.h"
@@ -33,16 +33,16 @@ static int get_job(struct cli *cli, const char *job, const char *verb, json_t **
 
 static void fill_gpus(const struct view *view, const json_t *item, struct str *out)
 {
-    const char *held = json_text(item, "held_gpus");
+    const char *held = member_text(item, "held_gpus");
 
     (void)view;
-    str_addf(out, "%s/%s", held[0] != '\0' ? held : "0", json_text(item, "requested_gpus"));
+    str_addf(out, "%s/%s", held[0] != '\0' ? held : "0", member_text(item, "requested_gpus"));
 }
 
 static void fill_kind(const struct view *view, const json_t *item, struct str *out)
 {
-    const char *kind = json_text(item, "kind");
-    const char *split = json_text(item, "split");
+    const char *kind = member_text(item, "kind");
+    const char *split = member_text(item, "split");
 
     (void)view;
     str_add(out, kind);
@@ -54,10 +54,10 @@ static void fill_kind(const struct view *view, const json_t *item, struct str *o
 /* How long it has waited, runs, or ran. */
 static void fill_span(const struct view *view, const json_t *item, struct str *out)
 {
-    const char *state = json_text(item, "state");
+    const char *state = member_text(item, "state");
     bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0;
-    int64_t from_ms = json_int(item, waits ? "submitted_ms" : "started_ms");
-    int64_t to_ms = json_int(item, "ended_ms");
+    int64_t from_ms = member_int(item, waits ? "submitted_ms" : "started_ms");
+    int64_t to_ms = member_int(item, "ended_ms");
 
     if (from_ms > 0) {
         display_span(out, (to_ms > 0 ? to_ms : view->now_ms) - from_ms);
@@ -66,7 +66,7 @@ static void fill_span(const struct view *view, const json_t *item, struct str *o
 
 static void fill_lost(const struct view *view, const json_t *item, struct str *out)
 {
-    int64_t seconds = json_int(item, "lost_gu_ms") / (126000LL * 1000); /* whole GPU-seconds */
+    int64_t seconds = member_int(item, "lost_gu_ms") / (126000LL * 1000); /* whole GPU-seconds */
 
     (void)view;
     if (seconds > 0) {
@@ -113,7 +113,7 @@ static void add_filters(const struct args *args, struct str *path)
 
 static int run_ps(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct str path = {0};
     struct err err;
     int rc;
@@ -127,8 +127,7 @@ static int run_ps(struct cli *cli, const struct args *args)
     }
     table_print(&cli->view, JOB_COLUMNS, ARRAY_LEN(JOB_COLUMNS), answer, NULL,
                 args_has(args, "all") ? "no jobs"
-                                      : "no jobs wait or run (-a shows those that ended)",
-                stdout);
+                                      : "no jobs wait or run (-a shows those that ended)");
     return 0;
 }
 
@@ -136,15 +135,15 @@ static int run_ps(struct cli *cli, const struct args *args)
 
 static int run_why(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *why = NULL;
-    CLEANUP(json_freep) json_t *job = NULL;
+    CLEANUP(answer_freep) json_t *why = NULL;
+    CLEANUP(answer_freep) json_t *job = NULL;
     const char *id = args_word(args, 0);
     struct err err;
 
     if (get_job(cli, id, "why", &why, &err) != 0 || get_job(cli, id, NULL, &job, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    if (!view_raw(&cli->view, why, stdout)) {
+    if (!view_raw(&cli->view, why)) {
         explain_print(&cli->view, job, why, stdout);
     }
     return explain_exit_status(why);
@@ -158,7 +157,7 @@ static void print_text(const char *label, const json_t *object, const char *key)
     struct str raw = {0}, text = {0};
 
     if (json_is_array(value)) {
-        json_join(&raw, value);
+        member_join(&raw, value);
     } else if (json_is_integer(value)) {
         str_add_int(&raw, json_integer_value(value));
     } else if (json_is_boolean(value)) {
@@ -178,8 +177,8 @@ static void print_time(const struct cli *cli, const char *label, const json_t *j
 {
     struct str text = {0};
 
-    if (json_int(job, key) > 0) {
-        display_time(&text, json_int(job, key), cli->view.local);
+    if (member_int(job, key) > 0) {
+        display_time(&text, member_int(job, key), cli->view.local);
         printf("%-14s %s\n", label, str_text(&text));
     }
     str_fini(&text);
@@ -192,10 +191,10 @@ static void print_amounts(const struct cli *cli, const json_t *job)
     fill_gpus(&cli->view, job, &gpus);
     fill_kind(&cli->view, job, &kind);
     fill_lost(&cli->view, job, &lost);
-    json_join(&raw, json_object_get(job, "command"));
+    member_join(&raw, json_object_get(job, "command"));
     display_text(&command, str_text(&raw));
     printf("%-14s %s (held/asked), %s%s\n", "gpus", str_text(&gpus), str_text(&kind),
-           json_flag(job, "reclaimable") ? ", can be reclaimed" : "");
+           member_flag(job, "reclaimable") ? ", can be reclaimed" : "");
     if (lost.len > 0) {
         printf("%-14s %s\n", "work lost", str_text(&lost));
     }
@@ -219,7 +218,7 @@ static const struct column TASK_COLUMNS[] = {
 static void fill_text(const struct view *view, const json_t *item, struct str *out)
 {
     (void)view;
-    display_text(out, json_text(item, "text"));
+    display_text(out, member_text(item, "text"));
 }
 
 static const struct column HISTORY_COLUMNS[] = {
@@ -253,7 +252,7 @@ static void print_job(struct cli *cli, const json_t *job)
     for (size_t i = 0; i < ARRAY_LEN(MEMBERS); i++) {
         print_text(MEMBERS[i][0], job, MEMBERS[i][1]);
     }
-    if (json_flag(job, "simulated")) {
+    if (member_flag(job, "simulated")) {
         printf("%-14s the GPUs are simulated\n", "note");
     }
     print_amounts(cli, job);
@@ -262,37 +261,37 @@ static void print_job(struct cli *cli, const json_t *job)
     print_time(cli, "checkpoint", job, "checkpoint_ms");
     print_time(cli, "stops at", job, "stops_ms");
     print_time(cli, "ended", job, "ended_ms");
-    if (json_object_get(job, "exit") != NULL && json_int(job, "ended_ms") > 0) {
+    if (json_object_get(job, "exit") != NULL && member_int(job, "ended_ms") > 0) {
         const json_t *end = json_object_get(job, "exit");
 
-        printf("%-14s status %" PRId64 ", signal %" PRId64 "\n", "exit", json_int(end, "status"),
-               json_int(end, "signal"));
+        printf("%-14s status %" PRId64 ", signal %" PRId64 "\n", "exit", member_int(end, "status"),
+               member_int(end, "signal"));
     }
     plain.format = VIEW_TABLE;
     fflush(stdout);
     if (json_array_size(json_object_get(job, "tasks")) > 0) {
         printf("\n");
         table_print(&plain, TASK_COLUMNS, ARRAY_LEN(TASK_COLUMNS), job,
-                    json_object_get(job, "tasks"), NULL, stdout);
+                    json_object_get(job, "tasks"), NULL);
     }
     if (json_array_size(json_object_get(job, "history")) > 0) {
         printf("\n");
         table_print(&plain, HISTORY_COLUMNS, ARRAY_LEN(HISTORY_COLUMNS), job,
-                    json_object_get(job, "history"), NULL, stdout);
+                    json_object_get(job, "history"), NULL);
     }
 }
 
 static int run_show(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *job = NULL;
+    CLEANUP(answer_freep) json_t *job = NULL;
     struct err err;
 
     if (get_job(cli, args_word(args, 0), NULL, &job, &err) != 0) {
         return cli_fail(cli, &err);
     }
     if (cli->view.format == VIEW_NAME) {
-        printf("%s\n", json_text(job, "job"));
-    } else if (!view_raw(&cli->view, job, stdout)) {
+        printf("%s\n", member_text(job, "job"));
+    } else if (!view_raw(&cli->view, job)) {
         print_job(cli, job);
     }
     return 0;
@@ -302,8 +301,8 @@ static int run_show(struct cli *cli, const struct args *args)
 
 static int ask_one(struct cli *cli, const char *job, const char *verb, const char *reason)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
-    CLEANUP(json_freep) json_t *body = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *body = NULL;
     struct str path = {0};
     struct err err;
     int rc;
@@ -318,9 +317,9 @@ static int ask_one(struct cli *cli, const char *job, const char *verb, const cha
         return cli_fail(cli, &err);
     }
     if (cli->view.format == VIEW_NAME) {
-        printf("%s\n", json_text(answer, "job"));
-    } else if (!view_raw(&cli->view, answer, stdout)) {
-        printf("job %s: %s noted (journal %" PRId64 ")\n", job, verb, json_int(answer, "seq"));
+        printf("%s\n", member_text(answer, "job"));
+    } else if (!view_raw(&cli->view, answer)) {
+        printf("job %s: %s noted (journal %" PRId64 ")\n", job, verb, member_int(answer, "seq"));
     }
     return 0;
 }
@@ -331,8 +330,7 @@ static int ask_all(struct cli *cli, const struct args *args)
     int first = 0;
 
     for (size_t i = 0; i < args->words.count; i++) {
-        int status =
-            ask_one(cli, args->words.items[i], cli->command->name, args_text(args, "reason"));
+        int status = ask_one(cli, args->words.items[i], cli->verb->name, args_text(args, "reason"));
 
         first = first != 0 ? first : status;
     }
@@ -350,19 +348,20 @@ static const struct argp_option ASK_OPTIONS[] = {{"reason", 'r', "TEXT", 0, "why
                                                   1},
                                                  {0}};
 
-const struct command JOB_COMMANDS[] = {
+const struct verb JOB_VERBS[] = {
     {"ps", "", "list jobs",
      "GPUS is held/asked.  KIND says on whose quota it runs: reserved, borrowed or mixed.  RECLAIM "
      "says whether it can be taken back.  INFO is the first thing a waiting job waits for, or the "
      "nodes it runs on.",
-     PS_OPTIONS, 0, 0, false, run_ps},
+     PS_OPTIONS, 0, 0, VERB_MIXED, run_ps},
     {"why", "JOB", "say what a job waits for, or why it runs",
-     "Exit code: 0 it runs or can start, 3 it waits, 4 it can never run.", NULL, 1, 1, false,
+     "Exit code: 0 it runs or can start, 3 it waits, 4 it can never run.", NULL, 1, 1, VERB_MIXED,
      run_why},
-    {"show", "JOB", "show all about a job and its history", NULL, NULL, 1, 1, false, run_show},
-    {"cancel", "JOB...", "end jobs", NULL, ASK_OPTIONS, 1, -1, false, ask_all},
-    {"hold", "JOB...", "keep waiting jobs from starting", NULL, ASK_OPTIONS, 1, -1, false, ask_all},
-    {"release", "JOB...", "let held jobs start", NULL, ASK_OPTIONS, 1, -1, false, ask_all},
-    {"requeue", "JOB...", "stop jobs and let them start again", NULL, ASK_OPTIONS, 1, -1, false,
+    {"show", "JOB", "show all about a job and its history", NULL, NULL, 1, 1, VERB_MIXED, run_show},
+    {"cancel", "JOB...", "end jobs", NULL, ASK_OPTIONS, 1, -1, VERB_MIXED, ask_all},
+    {"hold", "JOB...", "keep waiting jobs from starting", NULL, ASK_OPTIONS, 1, -1, VERB_MIXED,
      ask_all},
+    {"release", "JOB...", "let held jobs start", NULL, ASK_OPTIONS, 1, -1, VERB_MIXED, ask_all},
+    {"requeue", "JOB...", "stop jobs and let them start again", NULL, ASK_OPTIONS, 1, -1,
+     VERB_MIXED, ask_all},
     {0}};

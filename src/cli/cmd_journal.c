@@ -1,9 +1,10 @@
 /* cmd_journal - the journal: look at it, prove it, carry it away. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/display.h"
+#include "cli/document.h"
 #include "cli/program.h"
 #include "cli/sse.h"
 
@@ -14,7 +15,7 @@
 static void fill_text(const struct view *view, const json_t *item, struct str *out)
 {
     (void)view;
-    display_text(out, json_text(item, "text"));
+    display_text(out, member_text(item, "text"));
 }
 
 static const struct column RECORD_COLUMNS[] = {
@@ -42,19 +43,19 @@ static void print_line(struct cli *cli, const json_t *record)
     }
     if (cli->view.format == VIEW_YAML) {
         printf("---\n");
-        yaml_print(record, stdout);
+        document_print(record, stdout);
         return;
     }
     if (cli->view.format == VIEW_NAME) {
-        printf("%" PRId64 "\n", json_int(record, "seq"));
+        printf("%" PRId64 "\n", member_int(record, "seq"));
         return;
     }
-    str_addf(&line, "%" PRId64 " ", json_int(record, "seq"));
-    display_time(&line, json_int(record, "at_ms"), cli->view.local);
+    str_addf(&line, "%" PRId64 " ", member_int(record, "seq"));
+    display_time(&line, member_int(record, "at_ms"), cli->view.local);
     str_add_char(&line, ' ');
-    display_text(&line, json_text(record, "kind"));
+    display_text(&line, member_text(record, "kind"));
     str_add(&line, "  ");
-    display_text(&line, json_text(record, "text"));
+    display_text(&line, member_text(record, "text"));
     printf("%s\n", str_text(&line));
     str_fini(&line);
 }
@@ -63,7 +64,7 @@ static void on_record(void *arg, const char *id, const char *event, const char *
 {
     struct tail *t = arg;
     json_t *record = json_loads(data, 0, NULL);
-    int64_t seq = json_int(record, "seq");
+    int64_t seq = member_int(record, "seq");
 
     (void)id;
     (void)event;
@@ -129,8 +130,8 @@ static int last_records(struct cli *cli, const struct args *args, int64_t from, 
 
 static int run_tail(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *version = NULL;
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *version = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     bool filtered = args_has(args, "kind") || args_has(args, "job");
     int64_t count = 20, from;
     struct err err;
@@ -139,7 +140,7 @@ static int run_tail(struct cli *cli, const struct args *args)
         cli_get(cli, "/v1/version", &version, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    from = json_int(version, "journal_seq") - count + 1;
+    from = member_int(version, "journal_seq") - count + 1;
     from = from < 1 || filtered ? 1 : from;
     if (args_has(args, "follow")) {
         return follow_events(cli, args, from, &err) != 0 ? cli_fail(cli, &err) : 0;
@@ -150,8 +151,7 @@ static int run_tail(struct cli *cli, const struct args *args)
     while ((int64_t)json_array_size(json_object_get(answer, "items")) > count) {
         json_array_remove(json_object_get(answer, "items"), 0);
     }
-    table_print(&cli->view, RECORD_COLUMNS, ARRAY_LEN(RECORD_COLUMNS), answer, NULL, "no records",
-                stdout);
+    table_print(&cli->view, RECORD_COLUMNS, ARRAY_LEN(RECORD_COLUMNS), answer, NULL, "no records");
     return 0;
 }
 
@@ -159,7 +159,7 @@ static int run_tail(struct cli *cli, const struct args *args)
 
 static int run_show(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *record = NULL;
+    CLEANUP(answer_freep) json_t *record = NULL;
     struct str path = {0};
     struct err err;
     int rc;
@@ -171,15 +171,15 @@ static int run_show(struct cli *cli, const struct args *args)
     if (rc != 0) {
         return cli_fail(cli, &err);
     }
-    if (!view_raw(&cli->view, record, stdout)) {
-        yaml_print(record, stdout);
+    if (!view_raw(&cli->view, record)) {
+        document_print(record, stdout);
     }
     return 0;
 }
 
 static int run_verify(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     const char *path = args_word(args, 0);
     struct err err;
 
@@ -191,9 +191,9 @@ static int run_verify(struct cli *cli, const struct args *args)
     if (cli_post(cli, "/v1/journal/verify", NULL, &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    if (!view_raw(&cli->view, answer, stdout)) {
-        printf("the journal is whole: %" PRId64 " records, hash %s\n", json_int(answer, "records"),
-               json_text(answer, "hash"));
+    if (!view_raw(&cli->view, answer)) {
+        printf("the journal is whole: %" PRId64 " records, hash %s\n",
+               member_int(answer, "records"), member_text(answer, "hash"));
     }
     return json_is_false(json_object_get(answer, "ok")) ? 1 : 0;
 }
@@ -231,12 +231,12 @@ static const struct argp_option TAIL_OPTIONS[] = {
 static const struct argp_option EXPORT_OPTIONS[] = {
     {"to", LONG, "FILE", 0, "write to a new file instead of the standard output", 1}, {0}};
 
-const struct command JOURNAL_COMMANDS[] = {
-    {"journal tail", "", "show the last records", NULL, TAIL_OPTIONS, 0, 0, false, run_tail},
-    {"journal show", "SEQ", "show one record", NULL, NULL, 1, 1, false, run_show},
+const struct verb JOURNAL_VERBS[] = {
+    {"journal tail", "", "show the last records", NULL, TAIL_OPTIONS, 0, 0, VERB_MIXED, run_tail},
+    {"journal show", "SEQ", "show one record", NULL, NULL, 1, 1, VERB_MIXED, run_show},
     {"journal verify", "[PATH]", "prove that no record was changed",
      "With a PATH the file is checked here, without musterd (muster-journal(1)).", NULL, 0, 1,
-     false, run_verify},
-    {"journal export", "", "write all records as JSON lines", NULL, EXPORT_OPTIONS, 0, 0, false,
-     run_export},
+     VERB_MIXED, run_verify},
+    {"journal export", "", "write all records as JSON lines", NULL, EXPORT_OPTIONS, 0, 0,
+     VERB_MIXED, run_export},
     {0}};

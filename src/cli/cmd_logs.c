@@ -1,5 +1,5 @@
 /* cmd_logs - what tasks wrote. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/mem.h"
 #include "cli/display.h"
@@ -31,7 +31,7 @@ static int read_once(struct cli *cli, const struct logfollow *l, struct err *err
 /* While there is no log: has the job ended, so that there will be none? */
 static int still_to_come(struct cli *cli, const char *job, int missing, struct err *err)
 {
-    CLEANUP(json_freep) json_t *json = NULL;
+    CLEANUP(answer_freep) json_t *json = NULL;
     struct str path = {0};
     int rc;
 
@@ -42,7 +42,7 @@ static int still_to_come(struct cli *cli, const char *job, int missing, struct e
     if (rc == ERR_UNREACHABLE || rc == ERR_BUSY || rc == ERR_TIMEOUT) {
         return 0;
     }
-    if (rc == 0 && json_int(json, "ended_ms") > 0) {
+    if (rc == 0 && member_int(json, "ended_ms") > 0) {
         return err_set(err, (enum err_code)missing, "job %s has ended and there is no such log",
                        job);
     }
@@ -100,6 +100,6 @@ static const struct argp_option LOG_OPTIONS[] = {
     {"tail", 'n', "N", 0, "only the last N lines", 1},
     {0}};
 
-const struct command LOG_COMMANDS[] = {{"logs", "JOB", "show what a job writes", NULL, LOG_OPTIONS,
-                                        1, 1, false, run_logs},
-                                       {0}};
+const struct verb LOG_VERBS[] = {{"logs", "JOB", "show what a job writes", NULL, LOG_OPTIONS, 1, 1,
+                                  VERB_MIXED, run_logs},
+                                 {0}};

@@ -1,5 +1,5 @@
 /* cmd_node - nodes and their GPUs. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -13,8 +13,8 @@
 static void fill_state(const struct view *view, const json_t *item, struct str *out)
 {
     (void)view;
-    str_add(out, json_text(item, "state"));
-    if (json_flag(item, "drain")) {
+    str_add(out, member_text(item, "state"));
+    if (member_flag(item, "drain")) {
         str_add(out, ",drain");
     }
 }
@@ -22,13 +22,13 @@ static void fill_state(const struct view *view, const json_t *item, struct str *
 static void fill_gpus(const struct view *view, const json_t *item, struct str *out)
 {
     (void)view;
-    str_addf(out, "%" PRId64 "/%" PRId64, json_int(item, "gpus_free"), json_int(item, "gpus"));
+    str_addf(out, "%" PRId64 "/%" PRId64, member_int(item, "gpus_free"), member_int(item, "gpus"));
 }
 
 static void fill_simulated(const struct view *view, const json_t *item, struct str *out)
 {
     (void)view;
-    str_add(out, json_flag(item, "simulated") ? "simulated" : "");
+    str_add(out, member_flag(item, "simulated") ? "simulated" : "");
 }
 
 static const struct column NODE_COLUMNS[] = {
@@ -52,9 +52,9 @@ static void fill_holders(const struct view *view, const json_t *item, struct str
     (void)view;
     json_array_foreach(json_object_get(item, "holders"), i, holder)
     {
-        const char *profile = json_text(holder, "profile");
+        const char *profile = member_text(holder, "profile");
 
-        str_addf(out, "%s%s%s%s", i > 0 ? "," : "", json_text(holder, "job"),
+        str_addf(out, "%s%s%s%s", i > 0 ? "," : "", member_text(holder, "job"),
                  profile[0] != '\0' ? ":" : "", profile);
     }
 }
@@ -62,8 +62,8 @@ static void fill_holders(const struct view *view, const json_t *item, struct str
 static void fill_model(const struct view *view, const json_t *item, struct str *out)
 {
     (void)view;
-    str_addf(out, "%s%s%s", json_text(item, "model"), json_flag(item, "mig") ? " MIG" : "",
-             json_flag(item, "simulated") ? " (simulated)" : "");
+    str_addf(out, "%s%s%s", member_text(item, "model"), member_flag(item, "mig") ? " MIG" : "",
+             member_flag(item, "simulated") ? " (simulated)" : "");
 }
 
 /* "1g.10gb@0*", held ones with a star. */
@@ -75,8 +75,8 @@ static void fill_slices(const struct view *view, const json_t *item, struct str 
     (void)view;
     json_array_foreach(json_object_get(item, "slices"), i, slice)
     {
-        str_addf(out, "%s%s@%" PRId64 "%s", i > 0 ? "," : "", json_text(slice, "profile"),
-                 json_int(slice, "start"), json_flag(slice, "held") ? "*" : "");
+        str_addf(out, "%s%s@%" PRId64 "%s", i > 0 ? "," : "", member_text(slice, "profile"),
+                 member_int(slice, "start"), member_flag(slice, "held") ? "*" : "");
     }
 }
 
@@ -93,13 +93,13 @@ static const struct column GPU_COLUMNS[] = {
 
 static int run_list(struct cli *cli, const char *path, const struct column *columns, size_t count)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct err err;
 
     if (cli_list(cli, path, &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    table_print(&cli->view, columns, count, answer, NULL, "nothing is known of nodes yet", stdout);
+    table_print(&cli->view, columns, count, answer, NULL, "nothing is known of nodes yet");
     return 0;
 }
 
@@ -145,8 +145,8 @@ static void print_map(const char *label, const json_t *map)
 
 static int run_node_show(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *node = NULL;
-    CLEANUP(json_freep) json_t *row = NULL;
+    CLEANUP(answer_freep) json_t *node = NULL;
+    CLEANUP(answer_freep) json_t *row = NULL;
     struct view view = cli->view;
     struct str path = {0};
     struct err err;
@@ -158,12 +158,12 @@ static int run_node_show(struct cli *cli, const struct args *args)
     if (rc != 0) {
         return cli_fail(cli, &err);
     }
-    if (view_raw(&cli->view, node, stdout)) {
+    if (view_raw(&cli->view, node)) {
         return 0;
     }
     row = json_pack("[O]", node);
     view.format = view.format == VIEW_NAME ? VIEW_NAME : VIEW_WIDE;
-    table_print(&view, NODE_COLUMNS, ARRAY_LEN(NODE_COLUMNS), node, row, NULL, stdout);
+    table_print(&view, NODE_COLUMNS, ARRAY_LEN(NODE_COLUMNS), node, row, NULL);
     if (view.format == VIEW_NAME) {
         return 0;
     }
@@ -171,13 +171,13 @@ static int run_node_show(struct cli *cli, const struct args *args)
     print_map("domains", json_object_get(node, "domains"));
     printf("\n");
     table_print(&view, GPU_COLUMNS, ARRAY_LEN(GPU_COLUMNS), node, json_object_get(node, "devices"),
-                NULL, stdout);
+                NULL);
     return 0;
 }
 
 static int tell_node(struct cli *cli, const char *node, const char *verb, const json_t *body)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct str path = {0};
     struct err err;
     int rc;
@@ -190,15 +190,15 @@ static int tell_node(struct cli *cli, const char *node, const char *verb, const 
     }
     if (cli->view.format == VIEW_NAME) {
         printf("%s\n", node);
-    } else if (!view_raw(&cli->view, answer, stdout)) {
-        printf("node %s: %s noted (journal %" PRId64 ")\n", node, verb, json_int(answer, "seq"));
+    } else if (!view_raw(&cli->view, answer)) {
+        printf("node %s: %s noted (journal %" PRId64 ")\n", node, verb, member_int(answer, "seq"));
     }
     return 0;
 }
 
 static int run_node_drain(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *body = json_object();
+    CLEANUP(answer_freep) json_t *body = json_object();
     const char *by = args_text(args, "by");
     const char *reason = args_text(args, "reason");
     int64_t by_ms = 0;
@@ -239,14 +239,14 @@ static const struct argp_option DRAIN_OPTIONS[] = {
     {"reason", 'r', "TEXT", 0, "why, for the journal and for those who wait", 1},
     {0}};
 
-const struct command NODE_COMMANDS[] = {
-    {"node list", "", "list the nodes", NULL, NULL, 0, 0, false, run_node_list},
-    {"node show", "NODE", "show a node and its GPUs", NULL, NULL, 1, 1, false, run_node_show},
-    {"node drain", "NODE...", "start nothing more on nodes", NULL, DRAIN_OPTIONS, 1, -1, false,
+const struct verb NODE_VERBS[] = {
+    {"node list", "", "list the nodes", NULL, NULL, 0, 0, VERB_MIXED, run_node_list},
+    {"node show", "NODE", "show a node and its GPUs", NULL, NULL, 1, 1, VERB_MIXED, run_node_show},
+    {"node drain", "NODE...", "start nothing more on nodes", NULL, DRAIN_OPTIONS, 1, -1, VERB_MIXED,
      run_node_drain},
-    {"node resume", "NODE...", "use drained nodes again", NULL, NULL, 1, -1, false,
+    {"node resume", "NODE...", "use drained nodes again", NULL, NULL, 1, -1, VERB_MIXED,
      run_node_resume},
     {"gpu list", "", "list the GPUs and who holds them",
      "SLICES shows what a MIG card is cut into: PROFILE@START, with a star where it is held.", NULL,
-     0, 0, false, run_gpu_list},
+     0, 0, VERB_MIXED, run_gpu_list},
     {0}};

@@ -1,8 +1,9 @@
 /* cmd_policy - check, plan and apply the policy file. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/mem.h"
 #include "cli/display.h"
+#include "cli/document.h"
 #include "cli/textfile.h"
 
 #include <inttypes.h>
@@ -29,8 +30,8 @@ static int read_body(const char *file, json_t **ret, struct err *err)
 
 static int run_check(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *body = NULL;
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *body = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     const char *file = args_word(args, 0);
     struct err err;
 
@@ -38,7 +39,7 @@ static int run_check(struct cli *cli, const struct args *args)
         cli_post(cli, "/v1/policy/check", body, &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    if (!view_raw(&cli->view, answer, stdout)) {
+    if (!view_raw(&cli->view, answer)) {
         printf("%s: the policy is valid\n", file);
     }
     return 0;
@@ -61,7 +62,7 @@ static void print_change(const json_t *change)
 {
     struct str line = {0};
 
-    display_text(&line, json_text(change, "what"));
+    display_text(&line, member_text(change, "what"));
     str_add(&line, ": ");
     print_value(json_object_get(change, "from"), &line);
     str_add(&line, " -> ");
@@ -92,9 +93,9 @@ static bool print_plan(const json_t *plan)
     {
         struct str text = {0};
 
-        display_text(&text, json_text(item, "text"));
-        if (json_text(item, "job")[0] != '\0') {
-            printf("  job %s: %s\n", json_text(item, "job"), str_text(&text));
+        display_text(&text, member_text(item, "text"));
+        if (member_text(item, "job")[0] != '\0') {
+            printf("  job %s: %s\n", member_text(item, "job"), str_text(&text));
         } else {
             printf("  %s\n", str_text(&text));
         }
@@ -105,15 +106,15 @@ static bool print_plan(const json_t *plan)
 
 static int run_plan(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *body = NULL;
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *body = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct err err;
 
     if (read_body(args_word(args, 0), &body, &err) != 0 ||
         cli_post(cli, "/v1/policy/plan", body, &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    if (!view_raw(&cli->view, answer, stdout)) {
+    if (!view_raw(&cli->view, answer)) {
         (void)print_plan(answer);
     }
     return 0;
@@ -130,7 +131,7 @@ static bool confirmed(void)
 /* Show the plan and ask; -1 goes on, else the exit status. */
 static int show_and_ask(struct cli *cli, const json_t *body)
 {
-    CLEANUP(json_freep) json_t *plan = NULL;
+    CLEANUP(answer_freep) json_t *plan = NULL;
     struct err err;
 
     if (cli_post(cli, "/v1/policy/plan", body, &plan, &err) != 0) {
@@ -153,8 +154,8 @@ static int show_and_ask(struct cli *cli, const json_t *body)
 
 static int run_apply(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *body = NULL;
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *body = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct err err;
     int status = -1;
 
@@ -170,15 +171,15 @@ static int run_apply(struct cli *cli, const struct args *args)
     if (cli_post(cli, "/v1/policy/apply", body, &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    if (!view_raw(&cli->view, answer, stdout)) {
-        printf("policy applied (journal %" PRId64 ")\n", json_int(answer, "seq"));
+    if (!view_raw(&cli->view, answer)) {
+        printf("policy applied (journal %" PRId64 ")\n", member_int(answer, "seq"));
     }
     return 0;
 }
 
 static int run_show(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct err err;
     const char *text;
 
@@ -186,18 +187,18 @@ static int run_show(struct cli *cli, const struct args *args)
     if (cli_get(cli, "/v1/policy", &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    if (view_raw(&cli->view, answer, stdout)) {
+    if (view_raw(&cli->view, answer)) {
         return 0;
     }
-    if (json_flag(answer, "file_differs")) {
+    if (member_flag(answer, "file_differs")) {
         fprintf(stderr, "muster: the policy file differs from what is applied (policy plan shows "
                         "how)\n");
     }
-    text = json_text(answer, "text");
+    text = member_text(answer, "text");
     if (text[0] != '\0') {
         printf("%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
     } else {
-        yaml_print(json_object_get(answer, "policy"), stdout);
+        document_print(json_object_get(answer, "policy"), stdout);
     }
     return 0;
 }
@@ -205,11 +206,11 @@ static int run_show(struct cli *cli, const struct args *args)
 static const struct argp_option APPLY_OPTIONS[] = {{"yes", 'y', NULL, 0, "apply without asking", 1},
                                                    {0}};
 
-const struct command POLICY_COMMANDS[] = {
-    {"policy check", "FILE", "check a policy file", NULL, NULL, 1, 1, false, run_check},
-    {"policy plan", "FILE", "show what a policy file would change", NULL, NULL, 1, 1, false,
+const struct verb POLICY_VERBS[] = {
+    {"policy check", "FILE", "check a policy file", NULL, NULL, 1, 1, VERB_MIXED, run_check},
+    {"policy plan", "FILE", "show what a policy file would change", NULL, NULL, 1, 1, VERB_MIXED,
      run_plan},
     {"policy apply", "FILE", "apply a policy file, after showing what it changes", NULL,
-     APPLY_OPTIONS, 1, 1, false, run_apply},
-    {"policy show", "", "show the policy that is applied", NULL, NULL, 0, 0, false, run_show},
+     APPLY_OPTIONS, 1, 1, VERB_MIXED, run_apply},
+    {"policy show", "", "show the policy that is applied", NULL, NULL, 0, 0, VERB_MIXED, run_show},
     {0}};

@@ -1,5 +1,5 @@
 /* cmd_program - commands that are programs of their own: their words are passed on untouched. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "cli/program.h"
 
@@ -11,7 +11,7 @@ static int run_program(struct cli *cli, const struct args *args)
     struct str name = {0};
     struct err err;
 
-    str_addf(&name, "muster-%s", cli->command->name);
+    str_addf(&name, "muster-%s", cli->verb->name);
     vec_push(&argv, NULL);
     for (size_t i = 0; i < args->words.count; i++) {
         vec_push(&argv, args->words.items[i]);
@@ -25,10 +25,10 @@ static int run_program(struct cli *cli, const struct args *args)
     return cli_fail(cli, &err);
 }
 
-const struct command PROGRAM_COMMANDS[] = {{"sim", "[WORD...]",
-                                            "replay cases and traces in the simulator (muster-sim)",
-                                            NULL, NULL, 0, -1, true, run_program, true},
-                                           {"demo", "[WORD...]",
-                                            "play a story with real processes (muster-demo)", NULL,
-                                            NULL, 0, -1, true, run_program, true},
-                                           {0}};
+const struct verb PROGRAM_VERBS[] = {{"sim", "[WORD...]",
+                                      "replay cases and traces in the simulator (muster-sim)", NULL,
+                                      NULL, 0, -1, VERB_RAW, run_program},
+                                     {"demo", "[WORD...]",
+                                      "play a story with real processes (muster-demo)", NULL, NULL,
+                                      0, -1, VERB_RAW, run_program},
+                                     {0}};

@@ -1,5 +1,5 @@
 /* cmd_queue - the tree of queues and the pools that their quotas count. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -35,7 +35,7 @@ static const json_t *find_queue(const json_t *items, const char *name)
 
     json_array_foreach(items, i, item)
     {
-        if (strcmp(json_text(item, "queue"), name) == 0) {
+        if (strcmp(member_text(item, "queue"), name) == 0) {
             return item;
         }
     }
@@ -54,7 +54,7 @@ static void add_rows(json_t *rows, const json_t *queue, int depth)
 
         if (i == 0) {
             json_object_update(row, (json_t *)(uintptr_t)queue);
-            str_addf(&name, "%*s%s", depth * 2, "", json_text(queue, "queue"));
+            str_addf(&name, "%*s%s", depth * 2, "", member_text(queue, "queue"));
             json_object_set_new(row, "queue", json_string(str_text(&name)));
         } else {
             json_object_set_new(row, "queue", json_string(" "));
@@ -72,9 +72,9 @@ static void add_below(json_t *rows, const json_t *items, const char *parent, int
 
     json_array_foreach(items, i, item)
     {
-        if (depth < DEPTH_MAX && strcmp(json_text(item, "parent"), parent) == 0) {
+        if (depth < DEPTH_MAX && strcmp(member_text(item, "parent"), parent) == 0) {
             add_rows(rows, item, depth);
-            add_below(rows, items, json_text(item, "queue"), depth + 1);
+            add_below(rows, items, member_text(item, "queue"), depth + 1);
         }
     }
 }
@@ -88,11 +88,11 @@ static json_t *tree_rows(const json_t *items)
 
     json_array_foreach(items, i, item)
     {
-        const char *parent = json_text(item, "parent");
+        const char *parent = member_text(item, "parent");
 
         if (parent[0] == '\0' || find_queue(items, parent) == NULL) {
             add_rows(rows, item, 0);
-            add_below(rows, items, json_text(item, "queue"), 1);
+            add_below(rows, items, member_text(item, "queue"), 1);
         }
     }
     return rows;
@@ -100,8 +100,8 @@ static json_t *tree_rows(const json_t *items)
 
 static int run_queue_list(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
-    CLEANUP(json_freep) json_t *rows = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *rows = NULL;
     struct err err;
 
     (void)args;
@@ -111,8 +111,7 @@ static int run_queue_list(struct cli *cli, const struct args *args)
     if (cli->view.format != VIEW_NAME) {
         rows = tree_rows(json_object_get(answer, "items"));
     }
-    table_print(&cli->view, QUEUE_COLUMNS, ARRAY_LEN(QUEUE_COLUMNS), answer, rows, "no queues",
-                stdout);
+    table_print(&cli->view, QUEUE_COLUMNS, ARRAY_LEN(QUEUE_COLUMNS), answer, rows, "no queues");
     return 0;
 }
 
@@ -126,7 +125,7 @@ static void print_setting(const json_t *queue, const char *label, const char *ke
     } else if (json_is_integer(value)) {
         str_add_int(&text, json_integer_value(value));
     } else if (json_is_array(value)) {
-        json_join(&text, value);
+        member_join(&text, value);
     }
     if (text.len > 0) {
         printf("%-16s %s\n", label, str_text(&text));
@@ -147,8 +146,8 @@ static int run_queue_show(struct cli *cli, const struct args *args)
         {"preempt within", "preempt_within"},
         {"highest priority", "priority_max"},
     };
-    CLEANUP(json_freep) json_t *queue = NULL;
-    CLEANUP(json_freep) json_t *rows = json_array();
+    CLEANUP(answer_freep) json_t *queue = NULL;
+    CLEANUP(answer_freep) json_t *rows = json_array();
     struct view view = cli->view;
     struct str path = {0};
     struct err err;
@@ -161,34 +160,34 @@ static int run_queue_show(struct cli *cli, const struct args *args)
     if (rc != 0) {
         return cli_fail(cli, &err);
     }
-    if (view_raw(&cli->view, queue, stdout)) {
+    if (view_raw(&cli->view, queue)) {
         return 0;
     }
     if (cli->view.format == VIEW_NAME) {
-        printf("%s\n", json_text(queue, "queue"));
+        printf("%s\n", member_text(queue, "queue"));
         return 0;
     }
     for (size_t i = 0; i < ARRAY_LEN(SETTINGS); i++) {
         print_setting(queue, SETTINGS[i][0], SETTINGS[i][1]);
     }
-    if (json_int(queue, "grace_ms") > 0) {
+    if (member_int(queue, "grace_ms") > 0) {
         struct str grace = {0};
 
-        display_span(&grace, json_int(queue, "grace_ms"));
+        display_span(&grace, member_int(queue, "grace_ms"));
         printf("%-16s %s\n", "grace", str_text(&grace));
         str_fini(&grace);
     }
     printf("\n");
     add_rows(rows, queue, 0);
     view.format = VIEW_WIDE;
-    table_print(&view, QUEUE_COLUMNS, ARRAY_LEN(QUEUE_COLUMNS), queue, rows, NULL, stdout);
+    table_print(&view, QUEUE_COLUMNS, ARRAY_LEN(QUEUE_COLUMNS), queue, rows, NULL);
     return 0;
 }
 
 static void fill_simulated(const struct view *view, const json_t *item, struct str *out)
 {
     (void)view;
-    str_add(out, json_flag(item, "simulated") ? "simulated" : "");
+    str_add(out, member_flag(item, "simulated") ? "simulated" : "");
 }
 
 static const struct column POOL_COLUMNS[] = {
@@ -205,22 +204,21 @@ static const struct column POOL_COLUMNS[] = {
 
 static int run_pool_list(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct err err;
 
     (void)args;
     if (cli_list(cli, "/v1/pools", &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    table_print(&cli->view, POOL_COLUMNS, ARRAY_LEN(POOL_COLUMNS), answer, NULL, "no pools",
-                stdout);
+    table_print(&cli->view, POOL_COLUMNS, ARRAY_LEN(POOL_COLUMNS), answer, NULL, "no pools");
     return 0;
 }
 
-const struct command QUEUE_COMMANDS[] = {
-    {"queue list", "", "list the queues as a tree with their quotas", NULL, NULL, 0, 0, false,
-     run_queue_list},
-    {"queue show", "QUEUE", "show a queue's settings and quotas", NULL, NULL, 1, 1, false,
-     run_queue_show},
-    {"pool list", "", "list the pools", NULL, NULL, 0, 0, false, run_pool_list},
-    {0}};
+const struct verb QUEUE_VERBS[] = {{"queue list", "", "list the queues as a tree with their quotas",
+                                    NULL, NULL, 0, 0, VERB_MIXED, run_queue_list},
+                                   {"queue show", "QUEUE", "show a queue's settings and quotas",
+                                    NULL, NULL, 1, 1, VERB_MIXED, run_queue_show},
+                                   {"pool list", "", "list the pools", NULL, NULL, 0, 0, VERB_MIXED,
+                                    run_pool_list},
+                                   {0}};

@@ -1,11 +1,14 @@
 /* cmd_submit - run and submit: from words, a script or a job file to one POST. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/display.h"
 #include "cli/explain.h"
 #include "cli/follow.h"
+#include "cli/jobenv.h"
+#include "cli/jobfile.h"
+#include "cli/jobscript.h"
 #include "cli/jobspec.h"
 #include "cli/textfile.h"
 
@@ -66,7 +69,7 @@ static int read_script(struct jobspec *s, const char *file, const struct str *te
                        const struct args *args, struct err *err)
 {
     int foreign = 0;
-    int rc = jobspec_read_script(s, file, str_text(text), text->len, &foreign, err);
+    int rc = jobscript_read(s, file, str_text(text), text->len, &foreign, err);
 
     rc = rc != 0 ? rc : add_words(s, "args", args, 1, err);
     if (rc != 0) {
@@ -97,7 +100,7 @@ static int read_file(struct jobspec *s, const struct args *args, struct err *err
                      args_word(args, option == NULL ? 1 : 0));
     }
     if (rc == 0) {
-        rc = yaml ? jobspec_read_yaml(s, name, str_text(&text), text.len, err)
+        rc = yaml ? jobfile_read(s, name, str_text(&text), text.len, err)
                   : read_script(s, name, &text, args, err);
     }
     str_fini(&text);
@@ -178,10 +181,10 @@ static int fail_with_origin(struct cli *cli, const struct jobspec *s, struct err
 
 static int print_dry_run(struct cli *cli, const json_t *answer)
 {
-    const char *would = json_text(answer, "would");
+    const char *would = member_text(answer, "would");
     const json_t *why = json_object_get(answer, "why");
 
-    if (!view_raw(&cli->view, answer, stdout)) {
+    if (!view_raw(&cli->view, answer)) {
         printf("would %s\n", would);
         explain_print(&cli->view, NULL, why, stdout);
     }
@@ -192,16 +195,16 @@ static void print_submitted(const struct cli *cli, const struct args *args, cons
                             const struct jobspec *s)
 {
     const json_t *jobs = json_object_get(answer, "jobs");
-    const char *queue = json_text(s->body, "queue");
+    const char *queue = member_text(s->body, "queue");
     const json_t *id;
     size_t i;
 
-    if (view_raw(&cli->view, answer, stdout)) {
+    if (view_raw(&cli->view, answer)) {
         return;
     }
     if (args_has(args, "parsable") || cli->view.format == VIEW_NAME) {
         if (jobs == NULL) {
-            printf("%s\n", json_text(answer, "job"));
+            printf("%s\n", member_text(answer, "job"));
         }
         json_array_foreach(jobs, i, id)
         {
@@ -210,9 +213,10 @@ static void print_submitted(const struct cli *cli, const struct args *args, cons
         return;
     }
     if (jobs != NULL) {
-        printf("%zu jobs (array %s) submitted", json_array_size(jobs), json_text(answer, "array"));
+        printf("%zu jobs (array %s) submitted", json_array_size(jobs),
+               member_text(answer, "array"));
     } else {
-        printf("job %s submitted", json_text(answer, "job"));
+        printf("job %s submitted", member_text(answer, "job"));
     }
     printf("%s%s\n", queue[0] != '\0' ? " to " : "", queue);
 }
@@ -221,7 +225,7 @@ static int64_t journal_seq(struct cli *cli, struct err *err)
 {
     json_t *version = NULL;
     int rc = cli_get(cli, "/v1/version", &version, err);
-    int64_t seq = rc != 0 ? rc : json_int(version, "journal_seq");
+    int64_t seq = rc != 0 ? rc : member_int(version, "journal_seq");
 
     json_decref(version);
     return seq;
@@ -238,7 +242,7 @@ static int wait_all(struct cli *cli, const json_t *answer, const struct follow_w
 
     for (size_t i = 0; i < count; i++) {
         const char *job =
-            jobs != NULL ? json_string_value(json_array_get(jobs, i)) : json_text(answer, "job");
+            jobs != NULL ? json_string_value(json_array_get(jobs, i)) : member_text(answer, "job");
         int status = 0;
 
         if (follow_job(cli, job, want, signals, &status, &err) != 0) {
@@ -315,7 +319,7 @@ static int run_run(struct cli *cli, const struct args *args)
         status = 0;
     } else {
         if (!want.quiet) {
-            fprintf(stderr, "muster: job %s submitted\n", json_text(answer, "job"));
+            fprintf(stderr, "muster: job %s submitted\n", member_text(answer, "job"));
         }
         status = wait_all(cli, answer, &want, signals);
     }
@@ -340,15 +344,15 @@ static const struct argp_option RUN_OPTIONS[] = {
     {NULL, 0, NULL, 0, "What the job asks for:", 2},
     JOBSPEC_OPTIONS(JOBSPEC_ARGP){0}};
 
-const struct command SUBMIT_COMMANDS[] = {
+const struct verb SUBMIT_VERBS[] = {
     {"run", "[--] COMMAND [ARG...]", "run a command as a job and stay with it",
      "Shows what rank 0 writes and what happens to the job.  Ctrl-C asks whether to cancel the "
      "job, "
      "to detach or to continue; a second Ctrl-C detaches.  Without a terminal Ctrl-C (SIGINT) and "
      "SIGTERM cancel.  The exit code is the job's own: 128 + N when signal N ended it.",
-     RUN_OPTIONS, 1, -1, true, run_run},
+     RUN_OPTIONS, 1, -1, VERB_REST, run_run},
     {"submit", "SCRIPT [ARG...]\n-f FILE\n-- COMMAND [ARG...]", "submit a job and return",
      "A script may hold options in #MUSTER lines before its first command; options of the command "
      "line come before them.  A file that ends in .yaml or .yml is a job file (muster-job(5)).",
-     SUBMIT_OPTIONS, 0, -1, true, run_submit},
+     SUBMIT_OPTIONS, 0, -1, VERB_REST, run_submit},
     {0}};

@@ -1,5 +1,5 @@
 /* cmd_task - what a running job says of itself, with the token of its attempt. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/mem.h"
 #include "cli/display.h"
@@ -32,7 +32,7 @@ static int open_client(struct cli *cli, struct err *err)
 
 static int tell(struct cli *cli, const struct args *args, const json_t *body)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     const char *job = own_job(args);
     struct str path = {0};
     struct err err;
@@ -40,21 +40,21 @@ static int tell(struct cli *cli, const struct args *args, const json_t *body)
 
     if (job == NULL || job[0] == '\0') {
         (void)err_set(&err, ERR_INVALID, "%s is for use inside a job: MUSTER_JOB_ID is not set",
-                      cli->command->name);
+                      cli->verb->name);
         return cli_fail(cli, &err);
     }
     rc = open_client(cli, &err);
     if (rc == 0) {
         str_add(&path, "/v1/jobs");
         path_add(&path, job);
-        path_add(&path, cli->command->name);
+        path_add(&path, cli->verb->name);
         rc = client_call_once(cli->client, str_text(&path), body, &answer, &err);
         str_fini(&path);
     }
     if (rc != 0) {
         return cli_fail(cli, &err);
     }
-    (void)view_raw(&cli->view, answer, stdout);
+    (void)view_raw(&cli->view, answer);
     return 0;
 }
 
@@ -65,7 +65,7 @@ static int run_done(struct cli *cli, const struct args *args)
 
 static int run_checkpoint(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *body = json_pack("{s:s}", "name", args_word(args, 0));
+    CLEANUP(answer_freep) json_t *body = json_pack("{s:s}", "name", args_word(args, 0));
     struct err err;
 
     if (body == NULL) {
@@ -78,12 +78,12 @@ static int run_checkpoint(struct cli *cli, const struct args *args)
 static const struct argp_option TASK_OPTIONS[] = {
     {"job", LONG, "JOB", 0, "of this job (default: the one this runs in)", 1}, {0}};
 
-const struct command TASK_COMMANDS[] = {
+const struct verb TASK_VERBS[] = {
     {"done", "", "inside a job: its work is complete, do not start it again",
      "An attempt that ends after its preemption signal is queued again whatever its exit code, "
      "unless it said this.",
-     TASK_OPTIONS, 0, 0, false, run_done},
+     TASK_OPTIONS, 0, 0, VERB_MIXED, run_done},
     {"checkpoint", "NAME", "inside a job: a checkpoint was saved",
      "Only needed where the job does not rename its checkpoints into MUSTER_CHECKPOINT_DIR.",
-     TASK_OPTIONS, 1, 1, false, run_checkpoint},
+     TASK_OPTIONS, 1, 1, VERB_MIXED, run_checkpoint},
     {0}};

@@ -1,5 +1,5 @@
 /* cmd_token - tokens, and who and what is at the other end. */
-#include "cli/commands.h"
+#include "cli/verbs.h"
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -24,15 +24,14 @@ static const struct column TOKEN_COLUMNS[] = {
 
 static int run_list(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct err err;
 
     (void)args;
     if (cli_list(cli, "/v1/tokens", &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
-    table_print(&cli->view, TOKEN_COLUMNS, ARRAY_LEN(TOKEN_COLUMNS), answer, NULL, "no tokens",
-                stdout);
+    table_print(&cli->view, TOKEN_COLUMNS, ARRAY_LEN(TOKEN_COLUMNS), answer, NULL, "no tokens");
     return 0;
 }
 
@@ -110,24 +109,24 @@ static int save_token(const char *token, struct err *err)
 
 static int run_create(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *body = create_body(args);
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *body = create_body(args);
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct err err;
 
     if (cli_post(cli, "/v1/tokens", body, &answer, &err) != 0) {
         return cli_fail(cli, &err);
     }
     if (args_has(args, "save")) {
-        return save_token(json_text(answer, "token"), &err) != 0 ? cli_fail(cli, &err) : 0;
+        return save_token(member_text(answer, "token"), &err) != 0 ? cli_fail(cli, &err) : 0;
     }
-    if (!view_raw(&cli->view, answer, stdout)) {
+    if (!view_raw(&cli->view, answer)) {
         struct str until = {0};
 
-        display_time(&until, json_int(answer, "expires_ms"), cli->view.local);
-        printf("%s\n", json_text(answer, "token"));
+        display_time(&until, member_int(answer, "expires_ms"), cli->view.local);
+        printf("%s\n", member_text(answer, "token"));
         fflush(stdout);
         fprintf(stderr, "muster: token %s, until %s; it is shown only now\n",
-                json_text(answer, "id"), str_text(&until));
+                member_text(answer, "id"), str_text(&until));
         str_fini(&until);
     }
     return 0;
@@ -162,9 +161,9 @@ static void print_member(const json_t *object, const char *key)
     struct str raw = {0}, text = {0};
 
     if (json_is_array(value)) {
-        json_join(&raw, value);
+        member_join(&raw, value);
     } else {
-        str_add(&raw, json_text(object, key));
+        str_add(&raw, member_text(object, key));
     }
     display_text(&text, str_text(&raw));
     printf("%-9s %s\n", key, text.len > 0 ? str_text(&text) : "-");
@@ -175,7 +174,7 @@ static void print_member(const json_t *object, const char *key)
 static int run_whoami(struct cli *cli, const struct args *args)
 {
     static const char *const MEMBERS[] = {"subject", "name", "account", "roles", "queues"};
-    CLEANUP(json_freep) json_t *answer = NULL;
+    CLEANUP(answer_freep) json_t *answer = NULL;
     struct err err;
 
     (void)args;
@@ -183,8 +182,8 @@ static int run_whoami(struct cli *cli, const struct args *args)
         return cli_fail(cli, &err);
     }
     if (cli->view.format == VIEW_NAME) {
-        printf("%s\n", json_text(answer, "name"));
-    } else if (!view_raw(&cli->view, answer, stdout)) {
+        printf("%s\n", member_text(answer, "name"));
+    } else if (!view_raw(&cli->view, answer)) {
         for (size_t i = 0; i < ARRAY_LEN(MEMBERS); i++) {
             print_member(answer, MEMBERS[i]);
         }
@@ -192,11 +191,11 @@ static int run_whoami(struct cli *cli, const struct args *args)
     return 0;
 }
 
-/* This program's version always; the server's when one answers. */
+/* This program's version always; the server's when one answers, else the status says so. */
 static int run_version(struct cli *cli, const struct args *args)
 {
-    CLEANUP(json_freep) json_t *server = NULL;
-    CLEANUP(json_freep) json_t *both = NULL;
+    CLEANUP(answer_freep) json_t *server = NULL;
+    CLEANUP(answer_freep) json_t *both = NULL;
     struct err err;
     bool any = cli_get(cli, "/v1/version", &server, &err) == 0;
 
@@ -204,19 +203,19 @@ static int run_version(struct cli *cli, const struct args *args)
         cli->view.format = VIEW_JSON;
     }
     both = json_pack("{s:s, s:O?}", "client", MUSTER_VERSION, "server", any ? server : NULL);
-    if (view_raw(&cli->view, both, stdout)) {
-        return 0;
+    if (view_raw(&cli->view, both)) {
+        return any ? 0 : err_exit(err.code);
     }
     printf("muster %s\n", MUSTER_VERSION);
     if (any) {
-        printf("musterd %s, API %s, at %s%s%s\n", json_text(server, "version"),
-               json_text(server, "api"), client_address(cli->client),
-               json_flag(server, "simulate") ? ", with simulated GPUs" : "",
-               json_flag(server, "frozen") ? ", FROZEN: it plans nothing" : "");
-    } else {
-        printf("musterd: none answers\n");
+        printf("musterd %s, API %s, at %s%s%s\n", member_text(server, "version"),
+               member_text(server, "api"), client_address(cli->client),
+               member_flag(server, "simulate") ? ", with simulated GPUs" : "",
+               member_flag(server, "frozen") ? ", FROZEN: it plans nothing" : "");
+        return 0;
     }
-    return 0;
+    fflush(stdout);
+    return cli_fail(cli, &err);
 }
 
 static const struct argp_option CREATE_OPTIONS[] = {
@@ -228,13 +227,13 @@ static const struct argp_option CREATE_OPTIONS[] = {
 
 static const struct argp_option VERSION_OPTIONS[] = {{"json", LONG, NULL, 0, "as -o json", 1}, {0}};
 
-const struct command TOKEN_COMMANDS[] = {
-    {"token create", "NAME", "make a token for use over TCP", NULL, CREATE_OPTIONS, 1, 1, false,
-     run_create},
-    {"token list", "", "list tokens", NULL, NULL, 0, 0, false, run_list},
-    {"token revoke", "ID...", "end tokens", NULL, NULL, 1, -1, false, run_revoke},
-    {"whoami", "", "say who the server takes you for and what you may do", NULL, NULL, 0, 0, false,
-     run_whoami},
-    {"version", "", "print the versions of muster and musterd", NULL, VERSION_OPTIONS, 0, 0, false,
-     run_version},
+const struct verb TOKEN_VERBS[] = {
+    {"token create", "NAME", "make a token for use over TCP", NULL, CREATE_OPTIONS, 1, 1,
+     VERB_MIXED, run_create},
+    {"token list", "", "list tokens", NULL, NULL, 0, 0, VERB_MIXED, run_list},
+    {"token revoke", "ID...", "end tokens", NULL, NULL, 1, -1, VERB_MIXED, run_revoke},
+    {"whoami", "", "say who the server takes you for and what you may do", NULL, NULL, 0, 0,
+     VERB_MIXED, run_whoami},
+    {"version", "", "print the versions of muster and musterd", NULL, VERSION_OPTIONS, 0, 0,
+     VERB_MIXED, run_version},
     {0}};

@@ -63,14 +63,14 @@ int64_t display_now_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-const char *json_text(const json_t *object, const char *key)
+const char *member_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
 
     return text != NULL ? text : "";
 }
 
-int64_t json_int(const json_t *object, const char *key)
+int64_t member_int(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     int64_t number = 0;
@@ -84,12 +84,12 @@ int64_t json_int(const json_t *object, const char *key)
     return 0;
 }
 
-bool json_flag(const json_t *object, const char *key)
+bool member_flag(const json_t *object, const char *key)
 {
     return json_is_true(json_object_get(object, key));
 }
 
-void json_join(struct str *out, const json_t *list)
+void member_join(struct str *out, const json_t *list)
 {
     const json_t *item;
     size_t i;

@@ -19,10 +19,10 @@ int64_t display_now_ms(void);
 
 /* Members of an object; "" and 0 when absent or of another type.  An integer that came as a decimal
  * string is read too. */
-const char *json_text(const json_t *object, const char *key);
-int64_t json_int(const json_t *object, const char *key);
-bool json_flag(const json_t *object, const char *key);
+const char *member_text(const json_t *object, const char *key);
+int64_t member_int(const json_t *object, const char *key);
+bool member_flag(const json_t *object, const char *key);
 /* The members of a list, separated by commas: texts or numbers. */
-void json_join(struct str *out, const json_t *list);
+void member_join(struct str *out, const json_t *list);
 
 #endif

@@ -33,22 +33,22 @@ static const char *effect_of(enum err_code code)
 
 static void add_member(struct str *out, const json_t *object, const char *key)
 {
-    display_text(out, json_text(object, key));
+    display_text(out, member_text(object, key));
 }
 
 static void print_head(const struct view *view, const json_t *job, const json_t *why, FILE *out)
 {
-    const char *state = json_text(why, "state");
-    int64_t since_ms = json_int(job, "started_ms");
+    const char *state = member_text(why, "state");
+    int64_t since_ms = member_int(job, "started_ms");
     struct str line = {0};
 
     if (job != NULL) {
         str_addf(&line, "%s%s%s", view_colour(view, view_state_colour(state)), state,
                  view_colour(view, "\033[0m"));
         if (since_ms == 0 || strcmp(state, "queued") == 0 || strcmp(state, "held") == 0) {
-            since_ms = json_int(job, "submitted_ms");
+            since_ms = member_int(job, "submitted_ms");
         }
-        if (since_ms > 0 && json_int(job, "ended_ms") == 0) {
+        if (since_ms > 0 && member_int(job, "ended_ms") == 0) {
             str_add_char(&line, ' ');
             display_span(&line, view->now_ms - since_ms);
         }
@@ -58,7 +58,7 @@ static void print_head(const struct view *view, const json_t *job, const json_t 
         add_member(&line, job, "queue");
         str_add_char(&line, '\n');
     }
-    if (json_text(why, "summary")[0] != '\0') {
+    if (member_text(why, "summary")[0] != '\0') {
         add_member(&line, why, "summary");
         str_add_char(&line, '\n');
     }
@@ -68,7 +68,7 @@ static void print_head(const struct view *view, const json_t *job, const json_t 
 
 static void print_blocker(const struct view *view, const json_t *blocker, size_t number, FILE *out)
 {
-    const char *name = json_text(blocker, "code");
+    const char *name = member_text(blocker, "code");
     const char *dot = strchr(name, '.');
     enum err_code code = err_of_name(name);
     const json_t *jobs = json_object_get(blocker, "jobs");
@@ -78,7 +78,7 @@ static void print_blocker(const struct view *view, const json_t *blocker, size_t
     add_member(&line, blocker, "text");
     if (json_array_size(jobs) > 0 && json_array_size(jobs) <= 20) {
         str_add(&line, " (job ");
-        json_join(&line, jobs);
+        member_join(&line, jobs);
         str_add_char(&line, ')');
     }
     str_addf(&line, "  %s%s%s\n", view_colour(view, "\033[1m"), effect_of(code),
@@ -94,7 +94,7 @@ static void print_remedies(const json_t *blockers, struct str *line)
 
     json_array_foreach(blockers, i, blocker)
     {
-        if (json_text(blocker, "remedy")[0] != '\0') {
+        if (member_text(blocker, "remedy")[0] != '\0') {
             str_add(line, line->len > 0 ? " · " : "");
             add_member(line, blocker, "remedy");
         }
@@ -103,8 +103,8 @@ static void print_remedies(const json_t *blockers, struct str *line)
 
 static void print_start(const struct view *view, const json_t *why, FILE *out)
 {
-    int64_t from_ms = json_int(why, "earliest_ms");
-    int64_t to_ms = json_int(why, "latest_ms");
+    int64_t from_ms = member_int(why, "earliest_ms");
+    int64_t to_ms = member_int(why, "latest_ms");
     struct str line = {0};
 
     print_remedies(json_object_get(why, "blockers"), &line);
@@ -128,15 +128,15 @@ static void print_decision(const json_t *decision, FILE *out)
     const char *name;
     struct str line = {0};
 
-    if (json_text(decision, "text")[0] == '\0' && json_text(decision, "rule")[0] == '\0') {
+    if (member_text(decision, "text")[0] == '\0' && member_text(decision, "rule")[0] == '\0') {
         return;
     }
     str_add(&line, " last decision: ");
     add_member(&line, decision, "text");
     str_add(&line, " (rule ");
     add_member(&line, decision, "rule");
-    if (json_int(decision, "seq") > 0) {
-        str_addf(&line, ", journal %" PRId64, json_int(decision, "seq"));
+    if (member_int(decision, "seq") > 0) {
+        str_addf(&line, ", journal %" PRId64, member_int(decision, "seq"));
     }
     json_object_foreach((json_t *)(uintptr_t)json_object_get(decision, "numbers"), name, value)
     {
@@ -170,7 +170,7 @@ void explain_print(const struct view *view, const json_t *job, const json_t *why
 
 int explain_exit_status(const json_t *why)
 {
-    const char *state = json_text(why, "state");
+    const char *state = member_text(why, "state");
     const json_t *blocker;
     int status = 0;
     size_t i;
@@ -180,7 +180,7 @@ int explain_exit_status(const json_t *why)
     }
     json_array_foreach(json_object_get(why, "blockers"), i, blocker)
     {
-        enum err_code code = err_of_name(json_text(blocker, "code"));
+        enum err_code code = err_of_name(member_text(blocker, "code"));
 
         if (code == WHY_NEVER || err_exit(code) == 4) {
             return 4;

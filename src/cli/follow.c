@@ -56,7 +56,7 @@ static void on_event(void *arg, const char *id, const char *event, const char *d
     static const char *const QUIET[] = {"job_submitted", "task_running", "task_ended"};
     struct follow *f = arg;
     json_t *record = json_loads(data, 0, NULL);
-    const char *text = json_text(record, "text");
+    const char *text = member_text(record, "text");
     bool quiet = text[0] == '\0';
 
     (void)id;
@@ -72,7 +72,7 @@ static void on_event(void *arg, const char *id, const char *event, const char *d
 
 static bool is_over(const json_t *job)
 {
-    const char *state = json_text(job, "state");
+    const char *state = member_text(job, "state");
 
     return strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0 ||
            strcmp(state, "cancelled") == 0;
@@ -81,9 +81,9 @@ static bool is_over(const json_t *job)
 int follow_exit_status(const json_t *job)
 {
     const json_t *end = json_object_get(job, "exit");
-    int64_t signal = json_int(end, "signal");
-    int64_t status = json_int(end, "status");
-    const char *state = json_text(job, "state");
+    int64_t signal = member_int(end, "signal");
+    int64_t status = member_int(end, "status");
+    const char *state = member_text(job, "state");
 
     if (strcmp(state, "succeeded") == 0) {
         return 0;
@@ -114,9 +114,9 @@ static void open_log(struct follow *f, int64_t task, const char *stream)
 /* A new attempt writes new logs; those of the old one are read to their end beside. */
 static void open_logs(struct follow *f)
 {
-    int64_t tasks = f->want->all ? json_int(f->last, "tasks_want") : 1;
-    const char *state = json_text(f->last, "state");
-    int64_t attempt = json_int(f->last, "attempt");
+    int64_t tasks = f->want->all ? member_int(f->last, "tasks_want") : 1;
+    const char *state = member_text(f->last, "state");
+    int64_t attempt = member_int(f->last, "attempt");
 
     if (!f->want->logs || attempt <= f->attempt || strcmp(state, "queued") == 0 ||
         strcmp(state, "held") == 0) {
@@ -174,8 +174,8 @@ static void drain_logs(struct follow *f)
 
 static void show_waiting(struct follow *f)
 {
-    const char *state = json_text(f->last, "state");
-    const char *info = json_text(f->last, "info");
+    const char *state = member_text(f->last, "state");
+    const char *info = member_text(f->last, "info");
     struct str text = {0};
 
     if (strcmp(state, "queued") != 0 && strcmp(state, "held") != 0) {
@@ -354,11 +354,11 @@ static void say_end(const struct follow *f)
     const json_t *end = json_object_get(f->last, "exit");
     struct str text = {0};
 
-    str_addf(&text, "job %s %s", f->job, json_text(f->last, "state"));
-    if (json_int(end, "signal") > 0) {
-        str_addf(&text, ", signal %" PRId64, json_int(end, "signal"));
-    } else if (json_int(end, "status") > 0) {
-        str_addf(&text, ", status %" PRId64, json_int(end, "status"));
+    str_addf(&text, "job %s %s", f->job, member_text(f->last, "state"));
+    if (member_int(end, "signal") > 0) {
+        str_addf(&text, ", signal %" PRId64, member_int(end, "signal"));
+    } else if (member_int(end, "status") > 0) {
+        str_addf(&text, ", status %" PRId64, member_int(end, "status"));
     }
     say(f, str_text(&text));
     str_fini(&text);

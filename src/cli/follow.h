@@ -2,7 +2,7 @@
 #ifndef MUSTER_CLI_FOLLOW_H
 #define MUSTER_CLI_FOLLOW_H
 
-#include "cli/command.h"
+#include "cli/verb.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,4 @@
-/* jobenv - which variables of the caller's environment a job gets.  An allowlist, since what is
- * submitted is kept with the journal; and never a name that says "secret", even when asked for. */
-#include "cli/jobspec.h"
+#include "cli/jobenv.h"
 
 #include "base/check.h"
 #include "base/mem.h"

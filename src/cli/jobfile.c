@@ -3,11 +3,12 @@
  * libyaml's document tree is walked with the table of jobspec; each value is read from its text
  * (0.5 stays "0.5" and never becomes a float).  Aliases are followed, so the walk counts its nodes:
  * a small file cannot grow into a large job. */
-#include "cli/jobspec.h"
+#include "cli/jobfile.h"
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/jobenv.h"
 
 #include <string.h>
 #include <yaml.h>
@@ -298,8 +299,7 @@ static int read_document(struct jobfile *j, yaml_parser_t *parser, struct err *e
     return rc;
 }
 
-int jobspec_read_yaml(struct jobspec *s, const char *file, const char *text, size_t len,
-                      struct err *err)
+int jobfile_read(struct jobspec *s, const char *file, const char *text, size_t len, struct err *err)
 {
     struct jobfile j = {.spec = s, .file = file};
     yaml_parser_t parser;

@@ -3,7 +3,7 @@
  * They are read up to the first line that is neither empty nor a comment.  One that stands later
  * would be ignored by sbatch's rule; here it is an error, as is every word that is not understood.
  */
-#include "cli/jobspec.h"
+#include "cli/jobscript.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -124,8 +124,8 @@ static bool is_blank(const char *at, const char *end)
     return at == end;
 }
 
-int jobspec_read_script(struct jobspec *spec, const char *file, const char *text, size_t len,
-                        int *ret_foreign, struct err *err)
+int jobscript_read(struct jobspec *spec, const char *file, const char *text, size_t len,
+                   int *ret_foreign, struct err *err)
 {
     struct script s = {.spec = spec, .file = file};
     const char *all = text + len;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/quantity.h"
 #include "base/str.h"
+#include "cli/jobenv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -129,19 +129,4 @@ MUST_CHECK int jobspec_merge(struct jobspec *s, const struct jobspec *over, stru
 /* Where the field that a problem names was said, "" = not known. */
 const char *jobspec_origin(const struct jobspec *s, const char *field);
 
-/* jobfile.c: a YAML job file.  file is its name in messages ("job.yaml:7:3: ..."). */
-MUST_CHECK int jobspec_read_yaml(struct jobspec *s, const char *file, const char *text, size_t len,
-                                 struct err *err);
-/* jobscript.c: a script with #MUSTER lines before its first command.  ret_foreign counts the
- * #SBATCH lines, which are not read. */
-MUST_CHECK int jobspec_read_script(struct jobspec *s, const char *file, const char *text,
-                                   size_t len, int *ret_foreign, struct err *err);
-
-/* jobenv.c: is this variable of the caller's environment passed on without being asked for? */
-bool jobenv_allowed(const char *name);
-/* Does the name say that its value is a secret? */
-bool jobenv_secret(const char *name);
-/* Put the allowed variables of environ into the body's env, where it has none of that name. */
-void jobenv_add(struct jobspec *s, char *const *environ_list);
-
 #endif

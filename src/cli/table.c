@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/quantity.h"
 #include "cli/display.h"
+#include "cli/document.h"
 
 #include <libsmartcols/libsmartcols.h>
 #include <string.h>
@@ -59,14 +60,14 @@ static void cell_text(const struct view *view, const struct column *column, cons
     if (column->fill != NULL) {
         column->fill(view, item, out);
     } else if (column->kind == COLUMN_TIME) {
-        display_time(out, json_int(item, column->key), view->local);
+        display_time(out, member_int(item, column->key), view->local);
     } else if (column->kind == COLUMN_BYTES) {
-        quantity_bytes_text(json_int(item, column->key), bytes);
+        quantity_bytes_text(member_int(item, column->key), bytes);
         str_add(out, bytes);
     } else if (column->kind == COLUMN_FLAG) {
         str_add(out, json_is_true(value) ? "yes" : "-");
     } else if (json_is_array(value)) {
-        json_join(out, value);
+        member_join(out, value);
     } else if (json_is_string(value)) {
         str_add(out, json_string_value(value));
     } else if (json_is_integer(value)) {
@@ -104,19 +105,27 @@ static void add_line(struct libscols_table *table, const struct view *view,
     }
 }
 
+/* A stream in memory (tests) has no descriptor. */
+static bool is_terminal(FILE *out)
+{
+    int fd = fileno(out);
+
+    return fd >= 0 && isatty(fd) == 1;
+}
+
 static void print_table(const struct view *view, const struct column *columns, size_t count,
-                        const json_t *rows, FILE *out)
+                        const json_t *rows)
 {
     struct libscols_table *table = scols_new_table();
     const json_t *item;
     size_t row;
 
     CHECK(table != NULL);
-    scols_table_set_stream(table, out);
+    scols_table_set_stream(table, view->out);
     scols_table_enable_noheadings(table, view->no_header);
     scols_table_enable_colors(table, view->colour);
-    scols_table_set_termforce(table, isatty(fileno(out)) == 1 ? SCOLS_TERMFORCE_ALWAYS
-                                                              : SCOLS_TERMFORCE_NEVER);
+    scols_table_set_termforce(table, is_terminal(view->out) ? SCOLS_TERMFORCE_ALWAYS
+                                                            : SCOLS_TERMFORCE_NEVER);
     for (size_t i = 0; i < count; i++) {
         bool right = columns[i].kind == COLUMN_NUMBER || columns[i].kind == COLUMN_BYTES;
         bool cut = (columns[i].flags & COLUMN_CUT) != 0 && view->format != VIEW_WIDE;
@@ -136,33 +145,33 @@ static void print_table(const struct view *view, const struct column *columns, s
     scols_unref_table(table);
 }
 
-bool view_raw(const struct view *view, const json_t *answer, FILE *out)
+bool view_raw(const struct view *view, const json_t *answer)
 {
     if (view->format == VIEW_JSON) {
-        json_dumpf(answer, out, JSON_INDENT(2));
-        fputc('\n', out);
+        json_dumpf(answer, view->out, JSON_INDENT(2));
+        fputc('\n', view->out);
         return true;
     }
     if (view->format == VIEW_YAML) {
-        yaml_print(answer, out);
+        document_print(answer, view->out);
         return true;
     }
     return false;
 }
 
 void table_print(const struct view *view, const struct column *columns, size_t count,
-                 const json_t *answer, const json_t *rows, const char *empty, FILE *out)
+                 const json_t *answer, const json_t *rows, const char *empty)
 {
     const json_t *item;
     size_t i;
 
     rows = rows != NULL ? rows : json_object_get(answer, "items");
-    if (view_raw(view, answer, out)) {
+    if (view_raw(view, answer)) {
         return;
     }
     if (view->format != VIEW_NAME) {
         if (json_array_size(rows) > 0) {
-            print_table(view, columns, count, rows, out);
+            print_table(view, columns, count, rows);
         } else if (empty != NULL) {
             fprintf(stderr, "%s\n", empty);
         }
@@ -174,7 +183,7 @@ void table_print(const struct view *view, const struct column *columns, size_t c
 
         cell_text(view, &columns[0], item, &text);
         display_text(&safe, str_text(&text));
-        fprintf(out, "%s\n", str_text(&safe));
+        fprintf(view->out, "%s\n", str_text(&safe));
         str_fini(&text);
         str_fini(&safe);
     }

@@ -25,6 +25,7 @@ struct view { /* how answers are shown */
     bool colour;
     bool local;     /* times in the zone of this machine */
     int64_t now_ms; /* for spans that still run */
+    FILE *out;      /* where answers go */
 };
 
 enum column_kind {
@@ -51,16 +52,13 @@ struct column {
 /* Print a list.  answer is what the server said; rows are its items (NULL = answer's "items").
  * Column 0 is what -o name prints.  empty is said on stderr when a table has no row (NULL = no). */
 void table_print(const struct view *view, const struct column *columns, size_t count,
-                 const json_t *answer, const json_t *rows, const char *empty, FILE *out);
+                 const json_t *answer, const json_t *rows, const char *empty);
 
 /* json and yaml: print answer and say true; else false and the caller prints it. */
-bool view_raw(const struct view *view, const json_t *answer, FILE *out);
+bool view_raw(const struct view *view, const json_t *answer);
 
 /* "\033[1;32m" of a state's colour, "" where it has none. */
 const char *view_state_colour(const char *state);
 const char *view_colour(const struct view *view, const char *sequence);
-
-/* JSON as a YAML document. */
-void yaml_print(const json_t *json, FILE *out);
 
 #endif

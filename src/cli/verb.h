@@ -1,11 +1,11 @@
-/* command - the table of commands and the reading of their words.
+/* verb - the table of commands and the reading of their words.
  *
  * One row a command: name, words, help, options.  From it come the dispatch, --help, the shell
  * completion and the check of the manual page.  Options are argp tables; what was given is kept by
  * the long name, so a command asks args_text(args, "queue").
  */
-#ifndef MUSTER_CLI_COMMAND_H
-#define MUSTER_CLI_COMMAND_H
+#ifndef MUSTER_CLI_VERB_H
+#define MUSTER_CLI_VERB_H
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -30,16 +30,22 @@ struct args {
     bool quoted; /* the words came after "--" */
 };
 
-struct command;
+struct verb;
 
 struct cli { /* what a command runs with */
-    const struct command *command;
+    const struct verb *verb;
     struct view view;
     int64_t timeout_ms;
     struct client *client; /* opened by cli_client */
 };
 
-struct command {
+enum verb_mode {
+    VERB_MIXED, /* options and words in any order */
+    VERB_REST,  /* options end at the first word: the rest belongs to the user's program */
+    VERB_RAW,   /* a program of its own: nothing is parsed, all words are its own */
+};
+
+struct verb {
     const char *name;  /* "ps", "queue list" */
     const char *words; /* "JOB", "[NAME...]", for --help */
     const char *help;  /* one line */
@@ -47,30 +53,29 @@ struct command {
     const struct argp_option *options;
     int words_min;
     int words_max; /* -1 = any number */
-    bool rest;     /* options end at the first word: the rest belongs to the user's program */
+    enum verb_mode mode;
     int (*run)(struct cli *cli, const struct args *args); /* gives the exit status */
-    bool raw; /* a program of its own: nothing is parsed, all words are its own */
 };
 
 /* The tables of the command files in the order of the help, ended by NULL; each table ends with a
  * row without a name. */
-extern const struct command *const COMMANDS[];
+extern const struct verb *const VERBS[];
 
 /* The options that every command takes. */
 extern const struct argp_option COMMON_OPTIONS[];
 
 /* The command of argv ("queue list" are two words), or NULL; ret_used says how many words name it.
  */
-const struct command *command_find(int argc, char **argv, int *ret_used);
+const struct verb *verb_find(int argc, char **argv, int *ret_used);
 /* Are there commands whose names begin with this word and a space? */
-bool command_is_group(const char *word);
+bool verb_is_group(const char *word);
 /* Print the commands (of one group, or all with NULL), a line each. */
-void command_list(FILE *out, const char *group);
+void verb_list(FILE *out, const char *group);
 
 /* Parse and run; prints usage errors itself and ends the process with status 2 on them. */
-int command_run(const struct command *command, int argc, char **argv);
+int verb_run(const struct verb *verb, int argc, char **argv);
 /* Print the --help text of a command. */
-void command_help(const struct command *command, FILE *out);
+void verb_help(const struct verb *verb, FILE *out);
 
 const char *args_text(const struct args *args, const char *name);
 bool args_has(const struct args *args, const char *name);
@@ -93,6 +98,6 @@ MUST_CHECK int cli_post(struct cli *cli, const char *path, const json_t *body, j
                         struct err *err);
 
 /* For CLEANUP. */
-void json_freep(json_t **json);
+void answer_freep(json_t **json);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli/command.h"
+#include "cli/verb.h"
 
 #include "base/check.h"
 #include "base/quantity.h"
@@ -135,13 +135,13 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 
 static void take_word(const struct parse *p, char *arg, struct argp_state *state)
 {
-    const struct command *c = p->cli->command;
+    const struct verb *c = p->cli->verb;
 
     if (p->args->words.count == 0 && state->quoted > 0 && state->next - 1 >= state->quoted) {
         p->args->quoted = true;
     }
     vec_push(&p->args->words, arg);
-    if (c->rest) {
+    if (c->mode == VERB_REST) {
         while (state->next < state->argc) {
             vec_push(&p->args->words, state->argv[state->next]);
             state->next++;
@@ -155,7 +155,7 @@ static void take_word(const struct parse *p, char *arg, struct argp_state *state
 static error_t parse_own(int key, char *arg, struct argp_state *state)
 {
     const struct parse *p = state->input;
-    const struct argp_option *o = p->cli->command->options;
+    const struct argp_option *o = p->cli->verb->options;
 
     if (key == ARGP_KEY_INIT) {
         state->child_inputs[0] = state->input;
@@ -166,8 +166,8 @@ static error_t parse_own(int key, char *arg, struct argp_state *state)
         return 0;
     }
     if (key == ARGP_KEY_END) {
-        if (p->args->words.count < (size_t)p->cli->command->words_min) {
-            argp_error(state, "%s is missing", p->cli->command->words);
+        if (p->args->words.count < (size_t)p->cli->verb->words_min) {
+            argp_error(state, "%s is missing", p->cli->verb->words);
         }
         return 0;
     }
@@ -183,22 +183,22 @@ static error_t parse_own(int key, char *arg, struct argp_state *state)
 static const struct argp COMMON_ARGP = {.options = COMMON_OPTIONS, .parser = parse_common};
 static const struct argp_child CHILDREN[] = {{&COMMON_ARGP, 0, NULL, 90}, {0}};
 
-static char *help_text(const struct command *command)
+static char *help_text(const struct verb *verb)
 {
     struct str text = {0};
 
-    str_addf(&text, "%s.%s%s", command->help, command->more != NULL ? "\v" : "",
-             command->more != NULL ? command->more : "");
+    str_addf(&text, "%s.%s%s", verb->help, verb->more != NULL ? "\v" : "",
+             verb->more != NULL ? verb->more : "");
     return str_take(&text);
 }
 
-void command_help(const struct command *command, FILE *out)
+void verb_help(const struct verb *verb, FILE *out)
 {
-    CLEANUP(mem_freep) char *doc = help_text(command);
-    struct argp argp = {command->options, parse_own, command->words, doc, CHILDREN, NULL, NULL};
+    CLEANUP(mem_freep) char *doc = help_text(verb);
+    struct argp argp = {verb->options, parse_own, verb->words, doc, CHILDREN, NULL, NULL};
     struct str name = {0};
 
-    str_addf(&name, "muster %s", command->name);
+    str_addf(&name, "muster %s", verb->name);
     argp_help(&argp, out, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, name.text);
     str_fini(&name);
 }
@@ -219,33 +219,34 @@ static int run_raw(struct cli *cli, struct args *args, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         vec_push(&args->words, argv[i]);
     }
-    status = cli->command->run(cli, args);
+    status = cli->verb->run(cli, args);
     vec_fini(&args->words);
     return status;
 }
 
-int command_run(const struct command *command, int argc, char **argv)
+int verb_run(const struct verb *verb, int argc, char **argv)
 {
-    CLEANUP(mem_freep) char *doc = help_text(command);
-    struct argp argp = {command->options, parse_own, command->words, doc, CHILDREN, NULL, NULL};
+    CLEANUP(mem_freep) char *doc = help_text(verb);
+    struct argp argp = {verb->options, parse_own, verb->words, doc, CHILDREN, NULL, NULL};
     struct args args = {0};
-    struct cli cli = {.command = command};
+    struct cli cli = {.verb = verb, .view.out = stdout};
     struct parse parse = {&cli, &args};
     struct str name = {0};
     int status;
 
     cli.view.colour = wants_colour();
     cli.view.now_ms = display_now_ms();
-    if (command->raw) {
+    if (verb->mode == VERB_RAW) {
         return run_raw(&cli, &args, argc, argv);
     }
-    str_addf(&name, "muster %s", command->name);
+    str_addf(&name, "muster %s", verb->name);
     argv[0] = name.text;
     argp_err_exit_status = 2;
-    if (argp_parse(&argp, argc, argv, command->rest ? ARGP_IN_ORDER : 0, NULL, &parse) != 0) {
+    if (argp_parse(&argp, argc, argv, verb->mode == VERB_REST ? ARGP_IN_ORDER : 0, NULL, &parse) !=
+        0) {
         return 2;
     }
-    status = command->run(&cli, &args);
+    status = verb->run(&cli, &args);
     client_close(cli.client);
     vec_fini(&args.given);
     vec_fini(&args.words);
@@ -255,10 +256,10 @@ int command_run(const struct command *command, int argc, char **argv)
 
 /* ---- the table ---- */
 
-const struct command *command_find(int argc, char **argv, int *ret_used)
+const struct verb *verb_find(int argc, char **argv, int *ret_used)
 {
-    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
-        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+    for (size_t i = 0; VERBS[i] != NULL; i++) {
+        for (const struct verb *c = VERBS[i]; c->name != NULL; c++) {
             const char *space = strchr(c->name, ' ');
             size_t first = space != NULL ? (size_t)(space - c->name) : strlen(c->name);
 
@@ -274,12 +275,12 @@ const struct command *command_find(int argc, char **argv, int *ret_used)
     return NULL;
 }
 
-bool command_is_group(const char *word)
+bool verb_is_group(const char *word)
 {
     size_t len = strlen(word);
 
-    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
-        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+    for (size_t i = 0; VERBS[i] != NULL; i++) {
+        for (const struct verb *c = VERBS[i]; c->name != NULL; c++) {
             if (strncmp(c->name, word, len) == 0 && c->name[len] == ' ') {
                 return true;
             }
@@ -288,12 +289,12 @@ bool command_is_group(const char *word)
     return false;
 }
 
-void command_list(FILE *out, const char *group)
+void verb_list(FILE *out, const char *group)
 {
     size_t len = group != NULL ? strlen(group) : 0;
 
-    for (size_t i = 0; COMMANDS[i] != NULL; i++) {
-        for (const struct command *c = COMMANDS[i]; c->name != NULL; c++) {
+    for (size_t i = 0; VERBS[i] != NULL; i++) {
+        for (const struct verb *c = VERBS[i]; c->name != NULL; c++) {
             if (group == NULL || (strncmp(c->name, group, len) == 0 && c->name[len] == ' ')) {
                 fprintf(out, "  %-18s %s\n", c->name, c->help);
             }
@@ -377,7 +378,7 @@ int cli_list(struct cli *cli, const char *path, json_t **ret, struct err *err)
     return 0;
 }
 
-void json_freep(json_t **json)
+void answer_freep(json_t **json)
 {
     json_decref(*json);
     *json = NULL;

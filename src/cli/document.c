@@ -1,8 +1,9 @@
-/* yaml_print - JSON as a YAML document.  A string that a YAML reader would take for something else
+/* document - a string that a YAML reader would take for something else
  * is quoted; the rest is left to libyaml. */
-#include "cli/table.h"
+#include "cli/document.h"
 
 #include "base/check.h"
+#include "base/str.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static void emit_value(yaml_emitter_t *emitter, const json_t *value)
     }
 }
 
-void yaml_print(const json_t *json, FILE *out)
+void document_print(const json_t *json, FILE *out)
 {
     yaml_emitter_t emitter;
     yaml_event_t event;

@@ -1,0 +1,12 @@
+/* jobscript - a script with #MUSTER lines before its first command. */
+#ifndef MUSTER_CLI_JOBSCRIPT_H
+#define MUSTER_CLI_JOBSCRIPT_H
+
+#include "cli/jobspec.h"
+
+/* Add what the lines say to s.  ret_foreign counts the #SBATCH lines, which are not read.
+ * ERR_SYNTAX and those of jobspec_set, with "train.sh:3: " before; s may then hold a part. */
+MUST_CHECK int jobscript_read(struct jobspec *s, const char *file, const char *text, size_t len,
+                              int *ret_foreign, struct err *err);
+
+#endif
