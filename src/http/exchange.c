@@ -164,6 +164,7 @@ static void check_headers(struct exchange *x)
     struct err err;
     const char *id = header(x, "X-Request-Id");
     const char *key = header(x, "Idempotency-Key");
+    const char *event_id = header(x, "Last-Event-ID");
 
     if (id != NULL && request_is_token(id, REQUEST_ID_MAX)) {
         memcpy(x->request_id, id, strlen(id) + 1);
@@ -178,6 +179,9 @@ static void check_headers(struct exchange *x)
     if (!x->peer.local &&
         auth_host(header(x, "Host"), x->env->hosts, x->env->host_count, &err) != 0) {
         fail(x, &err, 0, "Host");
+    }
+    if (event_id != NULL && !request_is_token(event_id, REQUEST_ID_MAX)) {
+        fail_with(x, ERR_INVALID, 0, "Last-Event-ID is not an id of this stream");
     }
     if (header(x, "Origin") != NULL) {
         fail_with(x, ERR_FORBIDDEN, 0, "requests from a web page of another origin are refused");

@@ -1,12 +1,17 @@
-/* listener - plain socket calls; a raced start is settled by bind, which only one can win. */
+/* listener - plain socket calls.  Looking whether a socket is stale, removing it and binding anew
+ * are three steps; two daemons that start at once would remove each other's, so a lock file of 0600
+ * goes around them (the directory itself could be locked by anybody who may read it). */
 #include "http/listener.h"
 
 #include "base/str.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -71,45 +76,70 @@ static int clear_stale(const struct sockaddr_un *address, struct err *err)
     return 0;
 }
 
-int listener_unix(const char *path, mode_t mode, struct listener *ret, struct err *err)
+/* Bind and listen; l->path is the name, and a file of that name is there only on success. */
+static int open_unix(struct listener *l, mode_t mode, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct listener l = {.fd = -1, .local = true};
     struct stat st;
     int rc;
 
-    if (strlen(path) == 0 || strlen(path) > LISTENER_PATH_MAX) {
-        return err_set(err, ERR_RANGE, "a socket path has 1 to %d bytes, \"%.120s\" has %zu",
-                       LISTENER_PATH_MAX, path, strlen(path));
-    }
-    memcpy(address.sun_path, path, strlen(path));
-    memcpy(l.path, path, strlen(path));
-    rc = make_parent(path, err);
-    if (rc == 0) {
-        rc = clear_stale(&address, err);
-    }
+    memcpy(address.sun_path, l->path, sizeof(l->path));
+    rc = clear_stale(&address, err);
     if (rc != 0) {
         return rc;
     }
-    l.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (l.fd < 0) {
-        return io_error(err, "no socket for", path);
+    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (l->fd < 0) {
+        return io_error(err, "no socket for", l->path);
     }
-    if (bind(l.fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-        int code = errno == EADDRINUSE ? ERR_LOCKED : ERR_IO;
-
-        err_set(err, code, "cannot bind %s: %s", path, strerror(errno));
-        close(l.fd);
-        return code;
-    }
-    if (chmod(path, mode) != 0 || listen(l.fd, BACKLOG) != 0 || lstat(path, &st) != 0) {
-        rc = io_error(err, "cannot listen on", path);
-        unlink(path);
-        close(l.fd);
+    if (bind(l->fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+        rc = io_error(err, "cannot bind", l->path);
+        close(l->fd);
         return rc;
     }
-    l.dev = st.st_dev;
-    l.ino = st.st_ino;
+    if (chmod(l->path, mode) != 0 || listen(l->fd, BACKLOG) != 0 || lstat(l->path, &st) != 0) {
+        rc = io_error(err, "cannot listen on", l->path);
+        unlink(l->path);
+        close(l->fd);
+        return rc;
+    }
+    l->dev = st.st_dev;
+    l->ino = st.st_ino;
+    return 0;
+}
+
+int listener_unix(const char *path, mode_t mode, struct listener *ret, struct err *err)
+{
+    struct listener l = {.fd = -1, .local = true};
+    size_t len = strlen(path);
+    char lock[LISTENER_PATH_MAX + 8];
+    int lock_fd;
+    int rc;
+
+    if (len == 0 || len > LISTENER_PATH_MAX) {
+        return err_set(err, ERR_RANGE, "a socket path has 1 to %d bytes, \"%.120s\" has %zu",
+                       LISTENER_PATH_MAX, path, len);
+    }
+    memcpy(l.path, path, len);
+    rc = make_parent(l.path, err);
+    if (rc != 0) {
+        return rc;
+    }
+    snprintf(lock, sizeof(lock), "%s.lock", l.path);
+    lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock_fd < 0 || flock(lock_fd, LOCK_EX) != 0) {
+        rc = io_error(err, "cannot lock", lock);
+        if (lock_fd >= 0) {
+            close(lock_fd);
+        }
+        return rc;
+    }
+    rc = open_unix(&l, mode, err);
+    unlink(lock);
+    close(lock_fd);
+    if (rc != 0) {
+        return rc;
+    }
     *ret = l;
     return 0;
 }

@@ -51,6 +51,7 @@ struct server {
     struct listener listeners[LISTENER_MAX];
     struct event *accepts[LISTENER_MAX];
     size_t listener_count;
+    bool paused; /* out of descriptors: the listeners wait for the next tick */
     struct event *pump;
     struct event *timer; /* when MHD asks for it */
     struct event *tick;
@@ -227,6 +228,15 @@ static void start_connection(struct server *s, bool local, int fd,
     s->starting = NULL;
 }
 
+/* A listener that stays ready while no descriptor is left would keep the loop spinning. */
+static void pause_accept(struct server *s, bool paused)
+{
+    s->paused = paused;
+    for (size_t i = 0; i < s->listener_count; i++) {
+        CHECK((paused ? event_del(s->accepts[i]) : event_add(s->accepts[i], NULL)) == 0);
+    }
+}
+
 static void on_accept(evutil_socket_t listener, short what, void *arg)
 {
     struct server *s = arg;
@@ -242,7 +252,10 @@ static void on_accept(evutil_socket_t listener, short what, void *arg)
             continue;
         }
         if (fd < 0) {
-            break; /* nothing more, or no descriptor: the next tick tries again */
+            if (errno != EAGAIN) {
+                pause_accept(s, true);
+            }
+            break;
         }
         start_connection(s, local, fd, &address, len);
     }
@@ -298,8 +311,8 @@ static void on_completed(void *arg, struct MHD_Connection *m, void **context,
                          enum MHD_RequestTerminationCode code)
 {
     struct connection *c = connection_of(m);
+    struct server *s = arg;
 
-    (void)arg;
     (void)code;
     if (*context != NULL) {
         exchange_free(*context);
@@ -307,6 +320,9 @@ static void on_completed(void *arg, struct MHD_Connection *m, void **context,
     *context = NULL;
     c->exchange = NULL;
     c->idle_since_ms = now_ms();
+    if (s->env.stopping) {
+        cut(c); /* its answer may have been queued before, with keep-alive */
+    }
 }
 
 static void check_connection(struct server *s, struct connection *c, int64_t now)
@@ -349,6 +365,9 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
+    if (s->paused) {
+        pause_accept(s, false);
+    }
     for (struct connection *c = s->connections; c != NULL; c = c->next) {
         check_connection(s, c, now);
     }

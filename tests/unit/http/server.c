@@ -125,6 +125,7 @@ static void bad_requests_are_told_what_is_wrong(void **state)
         {"GET /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", " 400 ", "takes no body"},
         {"GET /v1/jobs HTTP/1.1\r\n" HOST "Idempotency-Key: a b\r\n\r\n", " 400 ",
          "\"field\":\"Idempotency-Key\""},
+        {"GET /v1/events HTTP/1.1\r\n" HOST "Last-Event-ID: 1 2\r\n\r\n", " 400 ", "Last-Event-ID"},
         {"GET /v1/jobs HTTP/1.1\r\n" HOST "Host: other\r\n\r\n", " 400 ", ""},
         {"GET /v1/jobs HTTP/1.1\r\n" HOST "Origin: http://evil.example\r\n\r\n", " 403 ",
          "another origin"},
@@ -285,6 +286,31 @@ static void a_stream_waits_and_goes_on(void **state)
     has(c, "two\n");
     assert_true(s->stream.closed);
     close(fd);
+}
+
+static void silence_is_no_timeout_of_a_stream(void **state)
+{
+    struct standin *s = *state;
+    CLEANUP(mem_freep) char *head = NULL;
+    CLEANUP(mem_freep) char *late = NULL;
+    CLEANUP(mem_freep) char *answer = NULL;
+    int fd;
+    int call;
+
+    s->config.idle_ms_max = 200; /* one second to libmicrohttpd */
+    standin_start(s);
+    fd = standin_local(s);
+    call = standin_local(s);
+    standin_write(fd, "GET /v1/jobs/17/logs HTTP/1.1\r\n" HOST "\r\n");
+    standin_write(call, "GET /v1/jobs/17 HTTP/1.1\r\n" HOST "\r\n");
+    head = standin_read(s, fd, "\r\n\r\n");
+    standin_turn(s, 2200);
+    standin_say(s, "late\n");
+    late = standin_read(s, fd, "late\n");
+    standin_answer(s);
+    answer = standin_read(s, call, "{\"job\":\"17\"}");
+    close(fd);
+    close(call);
 }
 
 static void silent_events_have_a_heartbeat(void **state)
@@ -559,6 +585,34 @@ static void a_stop_answers_what_is_in_flight(void **state)
     assert_true(s->stopped);
 }
 
+static void on_stopped_free(void *arg)
+{
+    struct standin *s = arg;
+
+    server_free(s->server);
+    s->server = NULL;
+    s->stopped = true;
+}
+
+static void a_stop_cuts_idle_connections_and_may_free(void **state)
+{
+    struct standin *s = *state;
+    CLEANUP(mem_freep) char *got = NULL;
+    CLEANUP(mem_freep) char *end = NULL;
+    int fd;
+
+    s->config.request_ms_max = 100;
+    standin_start(s);
+    fd = standin_tcp(s);
+    standin_write(fd, "GET /healthz HTTP/1.1\r\n" HOST "\r\n");
+    got = standin_read(s, fd, "ok");
+    server_stop(s->server, on_stopped_free, s);
+    end = standin_read(s, fd, NULL);
+    standin_turn(s, 60);
+    assert_true(s->stopped);
+    close(fd);
+}
+
 static void a_stop_does_not_wait_for_ever(void **state)
 {
     struct standin *s = *state;
@@ -594,6 +648,7 @@ int main(void)
         TEST(a_client_that_left_is_no_trouble),
         TEST(a_server_may_go_before_the_answer),
         TEST(a_stream_waits_and_goes_on),
+        TEST(silence_is_no_timeout_of_a_stream),
         TEST(silent_events_have_a_heartbeat),
         TEST(a_silent_log_notices_that_its_reader_left),
         TEST(a_slow_reader_is_not_read_ahead_of),
@@ -606,6 +661,7 @@ int main(void)
         TEST(pages_of_its_own),
         TEST(pipelined_requests_are_answered_in_order),
         TEST(a_stop_answers_what_is_in_flight),
+        TEST(a_stop_cuts_idle_connections_and_may_free),
         TEST(a_stop_does_not_wait_for_ever),
     };
 
