@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 {
     static char help[] = "help", version[] = "version";
     char *words[] = {argv[0], help, NULL};
-    const struct verb *verb;
+    const struct verb *command;
     int used, status;
 
     setlocale(LC_ALL, "");

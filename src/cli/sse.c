@@ -18,6 +18,7 @@ void sse_fini(struct sse *s)
 {
     str_fini(&s->line);
     str_fini(&s->id);
+    str_fini(&s->last_id);
     str_fini(&s->event);
     str_fini(&s->data);
 }
@@ -27,13 +28,18 @@ void sse_reset(struct sse *s)
     str_clear(&s->line);
     str_clear(&s->event);
     str_clear(&s->data);
+    str_clear(&s->id);
+    str_add(&s->id, str_text(&s->last_id));
     s->has_data = false;
     s->after_cr = false;
     s->begun = false;
 }
 
+/* Only a whole event moves last_id: half an event is asked for again after a reconnect. */
 static void dispatch(struct sse *s)
 {
+    str_clear(&s->last_id);
+    str_add(&s->last_id, str_text(&s->id));
     if (s->has_data) {
         s->call(s->arg, str_text(&s->id), s->event.len > 0 ? s->event.text : "message",
                 str_text(&s->data));
@@ -143,7 +149,7 @@ int sse_reader_step(struct sse_reader *r, int64_t now_ms, struct err *err)
         if (now_ms >= r->retry_at_ms) {
             r->heard_ms = now_ms;
             r->stream =
-                client_stream_open(r->client, r->path, str_text(&r->sse.id), reader_data, r);
+                client_stream_open(r->client, r->path, str_text(&r->sse.last_id), reader_data, r);
         }
         return 0;
     }

@@ -22,6 +22,7 @@ struct sse {
     void *arg;
     struct str line;
     struct str id;
+    struct str last_id; /* of the last whole event: what a reconnect asks to go on from */
     struct str event;
     struct str data;
     bool has_data;
@@ -32,7 +33,7 @@ struct sse {
 void sse_init(struct sse *s, sse_event *call, void *arg);
 void sse_fini(struct sse *s);
 void sse_feed(struct sse *s, const char *data, size_t len);
-/* The connection is gone: forget the unfinished event, keep the id. */
+/* The connection is gone: forget the unfinished event and its id. */
 void sse_reset(struct sse *s);
 
 struct sse_reader {
