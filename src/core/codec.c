@@ -1,9 +1,7 @@
 /* codec - one encoder, one decoder and one deep copy, driven by the tables of core/schema.h.
  *
- * The decoder is a strict reader of its own and not jansson with a walk over its tree: a restart
- * reads a million records, and the tree cost several times what the record itself costs (doc of
- * tests/fuzz/codec.c; the two are compared there byte for byte).  It never skips a value, so its
- * depth is that of the tables, and all memory is the arena's.
+ * The decoder walks the tables over core/scan.h, in the order of the text; canonical text has the
+ * fields in table order, so a name is compared where it stands and seldom searched for.
  *
  * Rejected: code generated for each struct.  It is faster still, but then the tables and the code
  * can differ.
@@ -11,12 +9,11 @@
 #include "core/codec.h"
 
 #include "base/check.h"
+#include "core/scan.h"
 
 #include <string.h>
 
-#define STEP_MAX  16 /* nesting of tables; the deepest in use is 6 */
-#define FIELD_MAX 64 /* fields of a table, for the set of those already seen */
-#define NO_INDEX  SIZE_MAX
+#define FIELD_MAX 64           /* fields of a table, for the set of those already seen */
 #define KEY_SHOWN ((size_t)64) /* bytes of an unknown field's name in a message */
 
 static const void *part_of(const void *base, size_t offset)
@@ -46,10 +43,7 @@ static void put_object(const struct schema *schema, const void *value, struct st
 
 static void put_key(const struct schema_field *f, struct str *s)
 {
-    if (s->text[s->len - 1] != '{') {
-        str_add_char(s, ',');
-    }
-    str_add_char(s, '"');
+    str_add(s, s->text[s->len - 1] != '{' ? ",\"" : "\"");
     str_add(s, f->name);
     str_add_n(s, "\":", 2);
 }
@@ -172,327 +166,17 @@ void codec_encode_fact(const struct fact *fact, struct str *ret)
 
 /* ---- reading ---- */
 
-struct step {
-    const char *name;
-    size_t index; /* in a list, else NO_INDEX */
-};
+static int read_object(struct scan *r, const struct schema *schema, void *ret);
 
-struct reader {
-    const char *start;
-    const char *at;
-    const char *end;
-    struct arena *arena;
-    struct step steps[STEP_MAX]; /* the path to the value being read */
-    size_t depth;
-    struct err *err;
-};
-
-struct span { /* a text: lent from the input, or in the arena where it had escapes */
-    const char *text;
-    size_t len;
-    bool unescaped;
-};
-
-static int read_object(struct reader *r, const struct schema *schema, void *ret);
-
-/* The text is not JSON here. */
-static int fail_syntax(struct reader *r, const char *what)
+static int read_enum(struct scan *r, const struct schema_field *f, int *ret)
 {
-    size_t line = 1, column = 1;
-
-    for (const char *p = r->start; p < r->at; p++) {
-        column = *p == '\n' ? 1 : column + 1;
-        line += *p == '\n';
-    }
-    return err_set(r->err, ERR_SYNTAX, "%zu:%zu: %s", line, column, what);
-}
-
-/* The text is JSON, but the field that the path leads to cannot be this. */
-static int fail_field(struct reader *r, int code, const char *what)
-{
-    struct str path = {0};
-
-    for (size_t i = 0; i < r->depth; i++) {
-        str_add(&path, i > 0 ? "." : "");
-        str_add(&path, r->steps[i].name);
-        if (r->steps[i].index != NO_INDEX) {
-            str_addf(&path, "[%zu]", r->steps[i].index);
-        }
-    }
-    if (path.len > 0) {
-        code = err_set(r->err, (enum err_code)code, "%s: %s", str_text(&path), what);
-    } else {
-        code = err_set(r->err, (enum err_code)code, "%s", what);
-    }
-    str_fini(&path);
-    return code;
-}
-
-static char peek(struct reader *r)
-{
-    while (r->at < r->end &&
-           (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r')) {
-        r->at++;
-    }
-    return r->at < r->end ? *r->at : '\0';
-}
-
-/* What is there is not what the field holds. */
-static int fail_type(struct reader *r, const char *wanted)
-{
-    char c = peek(r);
-    const char *is;
-    struct str what = {0};
+    struct scan_string span;
     int code;
 
-    switch (c) {
-    case '{':
-        is = "an object";
-        break;
-    case '[':
-        is = "a list";
-        break;
-    case '"':
-        is = "a text";
-        break;
-    case 't':
-    case 'f':
-        is = "a truth value";
-        break;
-    case 'n':
-        is = "null";
-        break;
-    default:
-        is = c == '-' || (c >= '0' && c <= '9') ? "a number" : NULL;
+    if (scan_peek(r) != '"') {
+        return scan_fail_type(r, "a name");
     }
-    if (is == NULL) {
-        return fail_syntax(r, r->at < r->end ? "a value should begin here" : "the text ends early");
-    }
-    str_add(&what, wanted);
-    str_add(&what, " is expected, not ");
-    str_add(&what, is);
-    code = fail_field(r, ERR_INVALID, str_text(&what));
-    str_fini(&what);
-    return code;
-}
-
-static int hex4(const char *p, uint32_t *ret)
-{
-    uint32_t value = 0;
-
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        char low = (char)(c | 0x20);
-
-        if (c >= '0' && c <= '9') {
-            value = value << 4 | (uint32_t)(c - '0');
-        } else if (low >= 'a' && low <= 'f') {
-            value = value << 4 | (uint32_t)(low - 'a' + 10);
-        } else {
-            return -1;
-        }
-    }
-    *ret = value;
-    return 0;
-}
-
-static size_t utf8_put(uint32_t point, char *ret)
-{
-    if (point < 0x80) {
-        ret[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        ret[0] = (char)(0xc0 | point >> 6);
-        ret[1] = (char)(0x80 | (point & 0x3f));
-        return 2;
-    }
-    if (point < 0x10000) {
-        ret[0] = (char)(0xe0 | point >> 12);
-        ret[1] = (char)(0x80 | (point >> 6 & 0x3f));
-        ret[2] = (char)(0x80 | (point & 0x3f));
-        return 3;
-    }
-    ret[0] = (char)(0xf0 | point >> 18);
-    ret[1] = (char)(0x80 | (point >> 12 & 0x3f));
-    ret[2] = (char)(0x80 | (point >> 6 & 0x3f));
-    ret[3] = (char)(0x80 | (point & 0x3f));
-    return 4;
-}
-
-/* At the u of an escape, inside a text that ends at close.  A character outside the basic plane is
- * a pair of surrogates; half a pair is no character. */
-static int read_unicode(struct reader *r, const char *close, uint32_t *ret_point)
-{
-    uint32_t high, low;
-
-    if (close - r->at < 5 || hex4(r->at + 1, &high) < 0) {
-        return fail_syntax(r, "\\u needs four hexadecimal digits");
-    }
-    r->at += 5;
-    if (high == 0) {
-        return fail_syntax(r, "a text cannot hold the character 0");
-    }
-    if (high >= 0xd800 && high <= 0xdfff) {
-        if (high >= 0xdc00 || close - r->at < 6 || r->at[0] != '\\' || r->at[1] != 'u' ||
-            hex4(r->at + 2, &low) < 0 || low < 0xdc00 || low > 0xdfff) {
-            return fail_syntax(r, "half a surrogate pair");
-        }
-        r->at += 6;
-        high = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-    }
-    *ret_point = high;
-    return 0;
-}
-
-/* at stands behind the opening quote, close at the closing one. */
-static int read_escaped(struct reader *r, const char *close, struct span *ret)
-{
-    static const char FROM[] = "\"\\/bfnrt";
-    static const char TO[] = "\"\\/\b\f\n\r\t";
-    char *text = arena_new(r->arena, (size_t)(close - r->at) + 1, 1);
-    size_t len = 0;
-
-    while (r->at < close) {
-        const char *known;
-        uint32_t point = 0;
-
-        if (*r->at != '\\') {
-            text[len++] = *r->at++;
-            continue;
-        }
-        r->at++;
-        known = *r->at != '\0' ? strchr(FROM, *r->at) : NULL;
-        if (known != NULL) {
-            text[len++] = TO[known - FROM];
-            r->at++;
-        } else if (*r->at == 'u') {
-            int code = read_unicode(r, close, &point);
-
-            if (code < 0) {
-                return code;
-            }
-            len += utf8_put(point, text + len);
-        } else {
-            return fail_syntax(r, "no such escape in a text");
-        }
-    }
-    *ret = (struct span){text, len, true};
-    return 0;
-}
-
-static int read_span(struct reader *r, struct span *ret)
-{
-    const char *from = r->at + 1;
-    const char *p = from;
-    bool escapes = false;
-    unsigned char all = 0;
-    int code = 0;
-
-    for (; p < r->end && *p != '"'; p++) {
-        if ((unsigned char)*p < 0x20) {
-            r->at = p;
-            return fail_syntax(r, "a control character in a text must be escaped");
-        }
-        all |= (unsigned char)*p;
-        if (*p == '\\') {
-            escapes = true;
-            p++;
-            if (p >= r->end || (unsigned char)*p < 0x20) {
-                break;
-            }
-        }
-    }
-    if (p >= r->end || *p != '"') {
-        return fail_syntax(r, "a text that is not ended");
-    }
-    if (all >= 0x80 && !str_is_utf8(from, (size_t)(p - from))) {
-        return fail_syntax(r, "a text that is not UTF-8");
-    }
-    *ret = (struct span){from, (size_t)(p - from), false};
-    if (escapes) {
-        r->at = from;
-        code = read_escaped(r, p, ret);
-    }
-    if (code == 0) {
-        r->at = p + 1;
-    }
-    return code;
-}
-
-static int read_text(struct reader *r, const char **ret)
-{
-    struct span span;
-    int code;
-
-    if (peek(r) != '"') {
-        return fail_type(r, "a text");
-    }
-    code = read_span(r, &span);
-    if (code == 0) {
-        *ret = span.unescaped ? span.text : arena_text_n(r->arena, span.text, span.len);
-    }
-    return code;
-}
-
-static int read_int(struct reader *r, int64_t *ret)
-{
-    bool negative = peek(r) == '-';
-    uint64_t most = (uint64_t)INT64_MAX + (negative ? 1 : 0);
-    const char *p = r->at + (negative ? 1 : 0);
-    const char *digits = p;
-    uint64_t value = 0;
-
-    if (!negative && (p >= r->end || *p < '0' || *p > '9')) {
-        return fail_type(r, "a whole number");
-    }
-    for (; p < r->end && *p >= '0' && *p <= '9'; p++) {
-        uint64_t digit = (uint64_t)(*p - '0');
-
-        if (value > (most - digit) / 10) {
-            return fail_field(r, ERR_RANGE, "the number does not fit in 64 bits");
-        }
-        value = value * 10 + digit;
-    }
-    if (p == digits || (*digits == '0' && p - digits > 1)) {
-        return fail_syntax(r, "not a number");
-    }
-    if (p < r->end && (*p == '.' || *p == 'e' || *p == 'E')) {
-        return fail_field(r, ERR_INVALID, "a whole number is expected, without point or exponent");
-    }
-    r->at = p;
-    *ret = negative ? (int64_t)(0 - value) : (int64_t)value;
-    return 0;
-}
-
-static int read_bool(struct reader *r, bool *ret)
-{
-    char c = peek(r);
-    size_t left = (size_t)(r->end - r->at);
-
-    if (c == 't' && left >= 4 && memcmp(r->at, "true", 4) == 0) {
-        r->at += 4;
-        *ret = true;
-        return 0;
-    }
-    if (c == 'f' && left >= 5 && memcmp(r->at, "false", 5) == 0) {
-        r->at += 5;
-        *ret = false;
-        return 0;
-    }
-    return c == 't' || c == 'f' ? fail_syntax(r, "not true and not false")
-                                : fail_type(r, "true or false");
-}
-
-static int read_enum(struct reader *r, const struct schema_field *f, int *ret)
-{
-    struct span span;
-    int code;
-
-    if (peek(r) != '"') {
-        return fail_type(r, "a name");
-    }
-    code = read_span(r, &span);
+    code = scan_string(r, &span);
     if (code < 0) {
         return code;
     }
@@ -502,7 +186,7 @@ static int read_enum(struct reader *r, const struct schema_field *f, int *ret)
             return 0;
         }
     }
-    return fail_field(r, ERR_INVALID, "no such name");
+    return scan_fail_field(r, ERR_INVALID, "no such name");
 }
 
 /* A field that is left out is zero; a text is then "", so that readers need no NULL case. */
@@ -519,17 +203,17 @@ static void fill_texts(const struct schema *schema, void *base)
     }
 }
 
-static int read_item(struct reader *r, const struct schema_field *f, void *item)
+static int read_item(struct scan *r, const struct schema_field *f, void *item)
 {
     if (f->kind == FIELD_LIST) {
         fill_texts(f->sub, item);
         return read_object(r, f->sub, item);
     }
-    return f->kind == FIELD_INTS ? read_int(r, item) : read_text(r, item);
+    return f->kind == FIELD_INTS ? scan_int(r, item) : scan_text(r, item);
 }
 
 /* The array doubles in the arena; what it leaves behind goes with the arena. */
-static void *more_room(struct reader *r, const void *items, size_t count, size_t size)
+static void *more_room(struct scan *r, const void *items, size_t count, size_t size)
 {
     size_t room = count == 0 ? 4 : 2 * count;
     void *bigger = arena_new(r->arena, room, size);
@@ -546,17 +230,17 @@ static bool is_full(size_t count)
     return count == 0 || (count >= 4 && (count & (count - 1)) == 0);
 }
 
-static int read_items(struct reader *r, const struct schema_field *f, void *base)
+static int read_items(struct scan *r, const struct schema_field *f, void *base)
 {
     size_t size = item_size(f);
     size_t count = 0;
     char *items = NULL;
 
-    if (peek(r) != '[') {
-        return fail_type(r, "a list");
+    if (scan_peek(r) != '[') {
+        return scan_fail_type(r, "a list");
     }
     r->at++;
-    while (count > 0 || peek(r) != ']') {
+    while (count > 0 || scan_peek(r) != ']') {
         int code;
 
         if (is_full(count)) {
@@ -568,11 +252,11 @@ static int read_items(struct reader *r, const struct schema_field *f, void *base
             return code;
         }
         count++;
-        if (peek(r) == ']') {
+        if (scan_peek(r) == ']') {
             break;
         }
-        if (peek(r) != ',') {
-            return fail_syntax(r, "',' or ']' is expected");
+        if (scan_peek(r) != ',') {
+            return scan_fail_syntax(r, "',' or ']' is expected");
         }
         r->at++;
     }
@@ -582,17 +266,17 @@ static int read_items(struct reader *r, const struct schema_field *f, void *base
     return 0;
 }
 
-static int read_value(struct reader *r, const struct schema_field *f, void *base)
+static int read_value(struct scan *r, const struct schema_field *f, void *base)
 {
     void *part = part_in(base, f->offset);
 
     switch (f->kind) {
     case FIELD_INT:
-        return read_int(r, part);
+        return scan_int(r, part);
     case FIELD_BOOL:
-        return read_bool(r, part);
+        return scan_bool(r, part);
     case FIELD_TEXT:
-        return read_text(r, part);
+        return scan_text(r, part);
     case FIELD_ENUM:
         return read_enum(r, f, part);
     case FIELD_STRUCT:
@@ -605,22 +289,20 @@ static int read_value(struct reader *r, const struct schema_field *f, void *base
     return read_items(r, f, base);
 }
 
-/* Canonical text is in table order, so the search begins where the last one ended. */
-static const struct schema_field *find_field(const struct schema *schema, size_t from,
-                                             const struct span *key)
+static const struct schema_field *find_field(const struct schema *schema,
+                                             const struct scan_string *key)
 {
     for (size_t i = 0; i < schema->field_count; i++) {
-        size_t k = from + i < schema->field_count ? from + i : from + i - schema->field_count;
-        const char *name = schema->fields[k].name;
+        const char *name = schema->fields[i].name;
 
         if (strncmp(name, key->text, key->len) == 0 && name[key->len] == '\0') {
-            return &schema->fields[k];
+            return &schema->fields[i];
         }
     }
     return NULL;
 }
 
-static int fail_unknown(struct reader *r, const struct span *key)
+static int fail_unknown(struct scan *r, const struct scan_string *key)
 {
     char shown[KEY_SHOWN + 1] = {0};
     size_t len = key->len < KEY_SHOWN ? key->len : KEY_SHOWN;
@@ -629,39 +311,79 @@ static int fail_unknown(struct reader *r, const struct span *key)
         len--;
     }
     memcpy(shown, key->text, len);
-    r->steps[r->depth++] = (struct step){shown, NO_INDEX};
-    return fail_field(r, ERR_UNKNOWN_FIELD, "no such field");
+    r->steps[r->depth++] = (struct scan_step){shown, SCAN_NO_INDEX};
+    return scan_fail_field(r, ERR_UNKNOWN_FIELD, "no such field");
 }
 
-static int read_member(struct reader *r, const struct schema *schema, void *base, uint64_t *seen,
+/* Canonical text has the fields in table order, without spaces: `"name":` of one of the fields that
+ * are left, compared where it stands.  NULL: read it the long way. */
+static const struct schema_field *field_ahead(struct scan *r, const struct schema *schema,
+                                              size_t from)
+{
+    for (size_t i = from; i < schema->field_count; i++) {
+        const char *name = schema->fields[i].name;
+        const char *p = r->at + 1;
+
+        while (p < r->end && *name != '\0' && *p == *name) {
+            p++;
+            name++;
+        }
+        if (*name == '\0' && r->end - p >= 2 && p[0] == '"' && p[1] == ':') {
+            r->at = p + 2;
+            return &schema->fields[i];
+        }
+    }
+    return NULL;
+}
+
+/* The field whose name and colon stand there; NULL and a code if there is none. */
+static const struct schema_field *read_key(struct scan *r, const struct schema *schema, size_t next,
+                                           int *ret_code)
+{
+    const struct schema_field *f;
+    struct scan_string key;
+
+    if (scan_peek(r) != '"') {
+        *ret_code = scan_fail_syntax(r, "the name of a field is expected");
+        return NULL;
+    }
+    f = field_ahead(r, schema, next);
+    if (f != NULL) {
+        return f;
+    }
+    *ret_code = scan_string(r, &key);
+    if (*ret_code < 0) {
+        return NULL;
+    }
+    if (scan_peek(r) != ':') {
+        *ret_code = scan_fail_syntax(r, "':' is expected");
+        return NULL;
+    }
+    r->at++;
+    f = find_field(schema, &key);
+    if (f == NULL) {
+        *ret_code = fail_unknown(r, &key);
+    }
+    return f;
+}
+
+static int read_member(struct scan *r, const struct schema *schema, void *base, uint64_t *seen,
                        size_t *next)
 {
     const struct schema_field *f;
-    struct span key;
     uint64_t bit;
-    int code;
+    int code = 0;
 
-    if (peek(r) != '"') {
-        return fail_syntax(r, "the name of a field is expected");
-    }
-    code = read_span(r, &key);
-    if (code < 0) {
-        return code;
-    }
-    if (peek(r) != ':') {
-        return fail_syntax(r, "':' is expected");
-    }
-    r->at++;
-    f = find_field(schema, *next, &key);
-    CHECK(r->depth < STEP_MAX);
+    CHECK(r->depth < SCAN_STEP_MAX);
+    f = read_key(r, schema, *next, &code);
     if (f == NULL) {
-        return fail_unknown(r, &key);
+        return code;
     }
     *next = (size_t)(f - schema->fields) + 1;
     bit = (uint64_t)1 << (*next - 1);
-    r->steps[r->depth++] = (struct step){f->name, NO_INDEX};
+    r->steps[r->depth++] = (struct scan_step){f->name, SCAN_NO_INDEX};
     if (*seen & bit) {
-        return fail_field(r, ERR_INVALID, "the field is given twice");
+        return scan_fail_field(r, ERR_INVALID, "the field is given twice");
     }
     *seen |= bit;
     code = read_value(r, f, base);
@@ -669,27 +391,27 @@ static int read_member(struct reader *r, const struct schema *schema, void *base
     return code;
 }
 
-static int read_object(struct reader *r, const struct schema *schema, void *ret)
+static int read_object(struct scan *r, const struct schema *schema, void *ret)
 {
     uint64_t seen = 0;
     size_t next = 0;
 
     CHECK(schema->field_count <= FIELD_MAX);
-    if (peek(r) != '{') {
-        return fail_type(r, "an object");
+    if (scan_peek(r) != '{') {
+        return scan_fail_type(r, "an object");
     }
     r->at++;
-    while (seen != 0 || peek(r) != '}') {
+    while (seen != 0 || scan_peek(r) != '}') {
         int code = read_member(r, schema, ret, &seen, &next);
 
         if (code < 0) {
             return code;
         }
-        if (peek(r) == '}') {
+        if (scan_peek(r) == '}') {
             break;
         }
-        if (peek(r) != ',') {
-            return fail_syntax(r, "',' or '}' is expected");
+        if (scan_peek(r) != ',') {
+            return scan_fail_syntax(r, "',' or '}' is expected");
         }
         r->at++;
     }
@@ -700,7 +422,7 @@ static int read_object(struct reader *r, const struct schema *schema, void *ret)
 int codec_decode(const struct schema *schema, const char *text, size_t len, struct arena *arena,
                  void **ret, struct err *err)
 {
-    struct reader r = {.start = text, .at = text, .end = text + len, .arena = arena, .err = err};
+    struct scan r = {.start = text, .at = text, .end = text + len, .arena = arena, .err = err};
     void *value = arena_new(arena, 1, schema->size);
     int code;
 
@@ -709,9 +431,9 @@ int codec_decode(const struct schema *schema, const char *text, size_t len, stru
     if (code < 0) {
         return code;
     }
-    peek(&r);
+    scan_peek(&r);
     if (r.at < r.end) {
-        return fail_syntax(&r, "nothing may follow the object");
+        return scan_fail_syntax(&r, "nothing may follow the object");
     }
     *ret = value;
     return 0;
