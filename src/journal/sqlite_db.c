@@ -167,7 +167,7 @@ int sqlite_db_open(const char *path, bool write, sqlite3 **ret, struct err *err)
                          "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=" WAL_BYTES_MAX, err);
     }
     rc = connect(path, SQLITE_OPEN_READONLY, path, ret, &first);
-    if (rc == ERR_IO && access(path, R_OK) == 0 && !has_log(path)) {
+    if (rc == ERR_IO && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 && !has_log(path)) {
         add_uri(&uri, path);
         rc = connect(uri.text, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, ret, &first);
         str_fini(&uri);

@@ -20,8 +20,11 @@ static sqlite3_file *real_of(sqlite3_file *file)
     return ((struct fault_file *)file)->real;
 }
 
-static bool fails(void)
+static bool fails(enum fault_kind kind)
 {
+    if (kind != setting.kind) {
+        return false;
+    }
     setting.count++;
     if (setting.fail_at != 0 && (setting.count == setting.fail_at ||
                                  (setting.for_ever && setting.count > setting.fail_at))) {
@@ -38,14 +41,16 @@ static int file_close(sqlite3_file *file)
 
 static int file_read(sqlite3_file *file, void *to, int count, sqlite3_int64 at)
 {
-    return real_of(file)->pMethods->xRead(real_of(file), to, count, at);
+    return fails(FAULT_READ) ? SQLITE_IOERR_READ
+                             : real_of(file)->pMethods->xRead(real_of(file), to, count, at);
 }
 
 static int file_write(sqlite3_file *file, const void *from, int count, sqlite3_int64 at)
 {
     sqlite3_file *real = real_of(file);
 
-    if (!fails()) {
+    setting.unsynced = true;
+    if (!fails(FAULT_CHANGE)) {
         return real->pMethods->xWrite(real, from, count, at);
     }
     if (count > 1) {
@@ -56,15 +61,17 @@ static int file_write(sqlite3_file *file, const void *from, int count, sqlite3_i
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-    return fails() ? SQLITE_IOERR_TRUNCATE
-                   : real_of(file)->pMethods->xTruncate(real_of(file), size);
+    return fails(FAULT_CHANGE) ? SQLITE_IOERR_TRUNCATE
+                               : real_of(file)->pMethods->xTruncate(real_of(file), size);
 }
 
 static int file_sync(sqlite3_file *file, int flags)
 {
     (void)file;
     (void)flags;
-    return fails() ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+    setting.unsynced = false;
+    setting.syncs++;
+    return fails(FAULT_CHANGE) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *ret)
@@ -104,7 +111,9 @@ static int file_traits(sqlite3_file *file)
 
 static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **ret)
 {
-    return real_of(file)->pMethods->xShmMap(real_of(file), page, size, extend, ret);
+    return fails(FAULT_MAP)
+               ? SQLITE_IOERR_SHMMAP
+               : real_of(file)->pMethods->xShmMap(real_of(file), page, size, extend, ret);
 }
 
 static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags)
@@ -149,7 +158,7 @@ static int vfs_open(sqlite3_vfs *self, const char *name, sqlite3_file *file, int
 
     (void)self;
     f->real = (sqlite3_file *)(f + 1);
-    rc = real_vfs->xOpen(real_vfs, name, f->real, flags, ret);
+    rc = fails(FAULT_OPEN) ? SQLITE_CANTOPEN : real_vfs->xOpen(real_vfs, name, f->real, flags, ret);
     f->base.pMethods = rc == SQLITE_OK ? &METHODS : NULL;
     return rc;
 }

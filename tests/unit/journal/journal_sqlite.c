@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,68 +311,136 @@ static void a_long_read_does_not_hold_up_appends(void **state)
     journal_close(a.j);
 }
 
-/* ---- rights ---- */
+#define THREAD_APPENDS 60
 
-/* Run as an account without rights; what check returns is the child's exit status. */
-static int as_nobody(int (*check)(const struct fixture *f), const struct fixture *f)
+static void *append_often(void *arg)
 {
-    int status;
-    pid_t pid = fork();
+    struct err err;
 
-    if (pid == 0) {
-        _exit(setgid(NOBODY) == 0 && setuid(NOBODY) == 0 ? check(f) : 99);
+    for (int i = 0; i < THREAD_APPENDS; i++) {
+        if (fixture_append(arg, 3, i % 2 == 0, &err) != 0) {
+            return arg;
+        }
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return NULL;
 }
 
-static int directory_is_refused(const struct fixture *f)
+static void one_thread_writes_while_another_reads(void **state)
 {
-    struct err err = {0};
+    struct fixture *f = *state;
+    struct journal *j = open_journal(f, false);
+    pthread_t thread;
+    void *failed = NULL;
+    int64_t last = 0;
 
-    return refusal(f->path, false, &err) == ERR_IO && strstr(err.text, f->dir) != NULL &&
-                   strstr(err.text, "65534") != NULL
-               ? 0
-               : 1;
+    assert_int_equal(pthread_create(&thread, NULL, append_often, j), 0);
+    while (last < (int64_t)3 * THREAD_APPENDS) {
+        unsigned char hash[JOURNAL_HASH_BYTES];
+
+        journal_last_hash(j, hash);
+        last = journal_last_seq(j);
+        assert_int_equal(journal_read(j, last - 9, 10, NULL, NULL, NULL), 0);
+        usleep(1000);
+    }
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+    assert_true(fixture_holds(j, last));
+    journal_close(j);
+}
+
+/* ---- rights ---- */
+
+/* For as long as a check takes, be an account without rights. */
+static void become(uid_t id)
+{
+    if (id == 0) {
+        assert_int_equal(seteuid(id), 0);
+    }
+    assert_int_equal(setegid(id), 0);
+    assert_int_equal(seteuid(id), 0);
 }
 
 static void a_directory_without_rights_is_named(void **state)
 {
+    struct fixture *f = *state;
+    struct err err = {0};
+    char path[160];
+    int rc;
+    int rc_made;
+
     if (geteuid() != 0) {
         skip();
     }
-    assert_int_equal(as_nobody(directory_is_refused, *state), 0);
+    assert_int_equal(chmod(f->dir, 0755), 0);
+    fixture_name(f, "state/journal.db", path);
+    become(NOBODY);
+    rc_made = refusal(path, false, &err);
+    rc = refusal(f->path, false, &err);
+    become(0);
+    assert_int_equal(rc_made, ERR_IO);
+    assert_int_equal(rc, ERR_IO);
+    assert_non_null(strstr(err.text, f->dir));
+    assert_non_null(strstr(err.text, "65534"));
 }
 
-static int can_look(const struct fixture *f)
-{
-    struct journal *j = NULL;
-    bool good = journal_open_sqlite(f->path, true, &j, NULL) == 0 && fixture_holds(j, 4);
-
-    journal_close(j);
-    return good ? 0 : 1;
-}
-
-static int cannot_look(const struct fixture *f)
-{
-    struct err err = {0};
-
-    return refusal(f->path, true, &err) == ERR_IO && strstr(err.text, f->path) != NULL ? 0 : 1;
-}
-
-static void looking_needs_no_right_to_write(void **state)
+static void a_file_without_rights_is_named(void **state)
 {
     struct fixture *f = *state;
+    struct err err = {0};
+    int rc;
+    int rc_looking;
 
     if (geteuid() != 0) {
         skip();
     }
     fixture_make(f, 4);
+    assert_int_equal(chmod(f->dir, 0777), 0);
+    become(NOBODY);
+    rc_looking = refusal(f->path, true, &err);
+    rc = refusal(f->path, false, &err);
+    become(0);
+    assert_int_equal(rc_looking, ERR_IO);
+    assert_int_equal(rc, ERR_IO);
+    assert_non_null(strstr(err.text, "Permission denied"));
+}
+
+static void looking_needs_no_right_to_write(void **state)
+{
+    struct fixture *f = *state;
+    struct journal *j = NULL;
+    char odd[160];
+    int rc;
+
+    if (geteuid() != 0) {
+        skip();
+    }
+    fixture_make(f, 4);
+    fixture_name(f, "a%20b?c#d.db", odd); /* each means something in a URI */
+    assert_int_equal(rename(f->path, odd), 0);
     assert_int_equal(chmod(f->dir, 0755), 0);
-    assert_int_equal(as_nobody(cannot_look, f), 0);
-    assert_int_equal(chmod(f->path, 0644), 0);
-    assert_int_equal(as_nobody(can_look, f), 0);
+    assert_int_equal(chmod(odd, 0644), 0);
+    become(NOBODY);
+    rc = journal_open_sqlite(odd, true, &j, NULL);
+    become(0);
+    assert_int_equal(rc, 0);
+    assert_true(fixture_holds(j, 4));
+    journal_close(j);
+}
+
+static void a_path_through_a_file_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    char path[160];
+
+    fixture_make(f, 1);
+    fixture_name(f, "journal.db/journal.db", path);
+    assert_int_equal(refusal(path, true, &err), ERR_IO);
+    assert_int_equal(refusal(path, false, &err), ERR_IO);
+    fixture_name(f, "folder", path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(refusal(path, true, &err), ERR_IO);
+    assert_int_equal(rmdir(path), 0);
 }
 
 /* ---- snapshots ---- */
@@ -440,8 +509,11 @@ int main(void)
         STORY(the_tables_themselves_refuse_changes),
         STORY(a_look_beside_the_writer_sees_what_is_new),
         STORY(a_long_read_does_not_hold_up_appends),
+        STORY(one_thread_writes_while_another_reads),
         STORY(a_directory_without_rights_is_named),
+        STORY(a_file_without_rights_is_named),
         STORY(looking_needs_no_right_to_write),
+        STORY(a_path_through_a_file_is_refused),
         STORY(a_damaged_snapshot_gives_way_to_the_one_before),
     };
 
