@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "http/feed.h"
 #include "http/openapi.h"
+#include "http/page.h"
 #include "http/problem.h"
 #include "http/request.h"
 #include "http/route.h"
@@ -360,7 +360,7 @@ static enum MHD_Result send_answer(struct exchange *x)
     if (x->answer.stream != NULL) {
         const char *type = x->answer.stream->content_type;
 
-        x->feed = feed_new(x->answer.stream, x->connection, x->env->heartbeat_ms);
+        x->feed = feed_new(x->answer.stream, x->connection, &x->env->loop, x->env->heartbeat_ms);
         x->answer.stream = NULL;
         if (x->env->stopping) {
             feed_end(x->feed);
@@ -372,46 +372,37 @@ static enum MHD_Result send_answer(struct exchange *x)
     return queue_text(x, text, "application/json");
 }
 
-static enum MHD_Result send_metrics(struct exchange *x)
-{
-    CLEANUP(mem_freep) char *own = NULL;
-    struct str text = {0};
-
-    if (x->env->service->metrics != NULL) {
-        x->env->service->metrics(x->env->service->ctx, NULL, &own);
-    }
-    str_add(&text, own != NULL ? own : "");
-    tally_text(x->env->tally, &text);
-    x->sent_status = MHD_HTTP_OK;
-    return queue_text(x, str_take(&text), "text/plain; version=0.0.4; charset=utf-8");
-}
-
-static enum MHD_Result send_health(struct exchange *x)
-{
-    struct err err = {0};
-
-    x->sent_status = MHD_HTTP_OK;
-    if (x->env->service->health == NULL ||
-        x->env->service->health(x->env->service->ctx, &err) == 0) {
-        return queue_text(x, mem_text("{\"status\":\"ok\"}\n"), "application/json");
-    }
-    fail(x, &err, MHD_HTTP_SERVICE_UNAVAILABLE, "");
-    return send_problem(x);
-}
-
-static enum MHD_Result send_openapi(struct exchange *x)
+static enum MHD_Result send_page(struct exchange *x)
 {
     /* MHD does not write to a persistent buffer; its parameter is older than const. */
     union {
         const void *from;
         void *to;
-    } bytes = {.from = OPENAPI_JSON};
+    } document = {.from = OPENAPI_JSON};
+    struct page page;
+    struct err err;
 
+    if (page_make(x->route.row, x->env->service, x->env->tally, &page, &err) != 0) {
+        fail(x, &err, MHD_HTTP_SERVICE_UNAVAILABLE, "");
+        return send_problem(x);
+    }
     x->sent_status = MHD_HTTP_OK;
+    if (page.text != NULL) {
+        return queue_text(x, page.text, page.type);
+    }
     return queue(x,
-                 MHD_create_response_from_buffer(OPENAPI_JSON_BYTES, bytes.to,
+                 MHD_create_response_from_buffer(OPENAPI_JSON_BYTES, document.to,
                                                  MHD_RESPMEM_PERSISTENT),
-                 "application/json");
+                 page.type);
+}
+
+static void go_on(struct exchange *x)
+{
+    if (x->suspended) {
+        x->suspended = false;
+        MHD_resume_connection(x->connection);
+        x->env->loop.kick(x->env->loop.arg);
+    }
 }
 
 /* The daemon's answer; the call may have outlived its connection. */
@@ -427,9 +418,8 @@ static void on_done(void *arg, struct service_answer *answer)
     x->phase = ANSWERED;
     if (x->connection == NULL) {
         drop(x);
-    } else if (x->suspended) {
-        x->suspended = false;
-        MHD_resume_connection(x->connection);
+    } else {
+        go_on(x);
     }
 }
 
@@ -467,16 +457,7 @@ static enum MHD_Result end_of_body(struct exchange *x, const char *method)
     if (x->answer.rc != 0) {
         return send_problem(x);
     }
-    switch (x->route.row) {
-    case ROUTE_HEALTHZ:
-        return send_health(x);
-    case ROUTE_METRICS:
-        return send_metrics(x);
-    case ROUTE_OPENAPI:
-        return send_openapi(x);
-    default:
-        return call_service(x);
-    }
+    return x->route.row >= SERVICE_OP_COUNT ? send_page(x) : call_service(x);
 }
 
 enum MHD_Result exchange_step(struct exchange *x, const char *method, const char *data, size_t *len)
@@ -532,8 +513,5 @@ void exchange_end_stream(struct exchange *x)
 void exchange_let_go(struct exchange *x)
 {
     exchange_end_stream(x);
-    if (x->suspended) {
-        x->suspended = false;
-        MHD_resume_connection(x->connection);
-    }
+    go_on(x);
 }

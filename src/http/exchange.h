@@ -8,6 +8,7 @@
 #define MUSTER_HTTP_EXCHANGE_H
 
 #include "http/auth.h"
+#include "http/feed.h"
 #include "http/service.h"
 #include "http/tally.h"
 
@@ -20,6 +21,7 @@
 struct exchange_env {
     const struct service *service;
     struct tally *tally;
+    struct feed_loop loop;
     const char *const *hosts;
     size_t host_count;
     size_t body_bytes_max;

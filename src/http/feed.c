@@ -20,6 +20,7 @@ static const char HEARTBEAT[] = ": hb\n\n";
 struct feed {
     struct service_stream *stream;
     struct MHD_Connection *connection;
+    const struct feed_loop *loop;
     int64_t heartbeat_ms;
     int64_t last_ms; /* the last byte */
     bool events;
@@ -36,6 +37,7 @@ static void go_on(struct feed *f)
     if (f->suspended) {
         f->suspended = false;
         MHD_resume_connection(f->connection);
+        f->loop->kick(f->loop->arg);
     }
 }
 
@@ -51,13 +53,14 @@ static void on_wake(void *arg)
 }
 
 struct feed *feed_new(struct service_stream *taken, struct MHD_Connection *connection,
-                      int64_t heartbeat_ms)
+                      const struct feed_loop *loop, int64_t heartbeat_ms)
 {
     struct feed *f = mem_new(1, sizeof(*f));
     static const char EVENTS[] = "text/event-stream";
 
     f->stream = taken;
     f->connection = connection;
+    f->loop = loop;
     f->heartbeat_ms = heartbeat_ms;
     f->last_ms = tally_clock_us() / 1000;
     f->events = strncmp(taken->content_type, EVENTS, sizeof(EVENTS) - 1) == 0;

@@ -17,9 +17,17 @@ struct feed;
 struct MHD_Connection;
 struct MHD_Response;
 
-/* Takes the stream.  heartbeat_ms is the time without a byte after which one is sent. */
+/* Who runs libmicrohttpd: without a thread of its own it does not notice a resumed connection by
+ * itself, so kick is called after each, and must see to an MHD_run soon. */
+struct feed_loop {
+    void (*kick)(void *arg);
+    void *arg;
+};
+
+/* Takes the stream; loop is lent for the life of the result.  heartbeat_ms is the time without a
+ * byte after which one is sent. */
 struct feed *feed_new(struct service_stream *taken, struct MHD_Connection *connection,
-                      int64_t heartbeat_ms);
+                      const struct feed_loop *loop, int64_t heartbeat_ms);
 /* Closes the stream.  The response, if one was made, must not be read any more. */
 void feed_free(struct feed *f);
 

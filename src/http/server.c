@@ -4,13 +4,13 @@
  * socket and knows no uid.)
  *
  * MHD's timeouts count inactivity; the absolute ones, against a client that dribbles, are a scan of
- * all connections some times a second.  A connection is cut by shutdown(2): MHD sees the end of the
- * stream and frees it in its own order.
+ * all connections some times a second.
  */
 #include "http/server.h"
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "http/conn.h"
 #include "http/exchange.h"
 #include "http/listener.h"
 #include "http/problem.h"
@@ -31,18 +31,6 @@
 #define CONNECTION_BYTES_MAX ((size_t)32 << 10)
 #define ACCEPT_MAX           64 /* of one turn of the loop */
 
-struct connection {
-    struct server *server;
-    struct connection *next;
-    struct connection *prev;
-    int fd;
-    struct auth_peer peer;
-    struct sockaddr_storage address;
-    struct exchange *exchange; /* NULL between requests */
-    int64_t idle_since_ms;
-    bool started; /* MHD owns it */
-};
-
 struct server {
     struct exchange_env env;
     struct server_config config; /* with defaults filled in */
@@ -55,9 +43,8 @@ struct server {
     struct event *pump;
     struct event *timer; /* when MHD asks for it */
     struct event *tick;
-    struct connection *connections;
-    unsigned connection_count;
-    struct connection *starting; /* between MHD_add_connection and its notification */
+    struct conn_list conns;
+    struct conn *starting; /* between MHD_add_connection and its notification */
     void (*stopped)(void *arg);
     void *stopped_arg;
     int64_t stop_at_ms;
@@ -89,141 +76,47 @@ static void run_mhd(struct server *s)
     evtimer_add(s->timer, &wait);
 }
 
-static void on_pump(evutil_socket_t fd, short what, void *arg)
+/* A connection was resumed: libmicrohttpd without a thread tells nobody. */
+static void kick(void *arg)
 {
-    (void)fd;
-    (void)what;
-    run_mhd(arg);
+    struct server *s = arg;
+
+    if (s->timer != NULL) {
+        event_active(s->timer, EV_TIMEOUT, 0);
+    }
 }
 
-static void cut(struct connection *c)
+static void forget(struct server *s, struct conn *c)
 {
-    shutdown(c->fd, SHUT_RDWR);
-}
-
-/* Say why, if no byte of an answer is on its way, and cut.  What does not fit the socket's buffer
- * at once is lost: this client is not waited for. */
-static void cut_with(int fd, const struct problem *p)
-{
-    CLEANUP(mem_freep) char *body = problem_text(p);
-    int status = problem_status(p);
-    char head[256];
-    int len = snprintf(head, sizeof(head),
-                       "HTTP/1.1 %d %s\r\nConnection: close\r\nCache-Control: no-store\r\n"
-                       "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n",
-                       status, MHD_get_reason_phrase_for((unsigned)status), strlen(body));
-
-    CHECK(len > 0 && (size_t)len < sizeof(head));
-    if (send(fd, head, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) == len) {
-        (void)!send(fd, body, strlen(body), MSG_NOSIGNAL | MSG_DONTWAIT);
-    }
-    shutdown(fd, SHUT_RDWR);
-}
-
-static void add_connection(struct server *s, struct connection *c)
-{
-    c->next = s->connections;
-    if (c->next != NULL) {
-        c->next->prev = c;
-    }
-    s->connections = c;
-    s->connection_count++;
-    tally_connection(s->env.tally, 1);
-}
-
-static void free_connection(struct connection *c)
-{
-    struct server *s = c->server;
-
-    if (c->next != NULL) {
-        c->next->prev = c->prev;
-    }
-    if (c->prev != NULL) {
-        c->prev->next = c->next;
-    } else {
-        s->connections = c->next;
-    }
-    s->connection_count--;
+    conn_list_remove(&s->conns, c);
     tally_connection(s->env.tally, -1);
     mem_free(c);
-}
-
-static bool same_peer(const struct connection *a, const struct connection *b)
-{
-    if (a->peer.local != b->peer.local) {
-        return false;
-    }
-    if (a->peer.local) {
-        return a->peer.uid == b->peer.uid;
-    }
-    if (a->address.ss_family != b->address.ss_family) {
-        return false;
-    }
-    if (a->address.ss_family == AF_INET) {
-        const struct sockaddr_in *x = (const struct sockaddr_in *)&a->address;
-        const struct sockaddr_in *y = (const struct sockaddr_in *)&b->address;
-
-        return x->sin_addr.s_addr == y->sin_addr.s_addr;
-    }
-    const struct sockaddr_in6 *x = (const struct sockaddr_in6 *)&a->address;
-    const struct sockaddr_in6 *y = (const struct sockaddr_in6 *)&b->address;
-
-    return memcmp(&x->sin6_addr, &y->sin6_addr, sizeof(x->sin6_addr)) == 0;
-}
-
-static bool is_one_too_many(const struct server *s, const struct connection *c)
-{
-    unsigned same = 0;
-
-    if (s->connection_count >= s->config.connections_max) {
-        return true;
-    }
-    for (const struct connection *other = s->connections; other != NULL; other = other->next) {
-        same += same_peer(other, c) ? 1 : 0;
-    }
-    return same >= s->config.connections_peer_max;
-}
-
-static void refuse(struct server *s, int fd)
-{
-    struct problem p = {.request_id = "-"};
-
-    err_set(&p.err, ERR_BUSY, "too many connections: at most %u, and %u of one peer",
-            s->config.connections_max, s->config.connections_peer_max);
-    tally_refused(s->env.tally);
-    cut_with(fd, &p);
-    close(fd);
 }
 
 static void start_connection(struct server *s, bool local, int fd,
                              const struct sockaddr_storage *address, socklen_t len)
 {
-    struct connection *c = mem_new(1, sizeof(*c));
-    struct ucred cred = {.uid = (uid_t)-1};
-    socklen_t cred_len = sizeof(cred);
+    struct problem p = {.request_id = "-"};
+    CLEANUP(mem_freep) struct conn *c = mem_new(1, sizeof(*c));
+    struct conn *added;
 
-    c->server = s;
-    c->fd = fd;
-    c->address = *address;
-    c->idle_since_ms = now_ms();
-    if (local && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &cred_len) != 0) {
+    if (conn_identify(c, fd, local, address, &p.err) != 0 ||
+        conn_list_room(&s->conns, c, &p.err) != 0) {
+        tally_refused(s->env.tally);
+        conn_cut_with(fd, &p);
         close(fd);
-        mem_free(c);
         return;
     }
-    c->peer = (struct auth_peer){.local = local, .uid = (uint32_t)cred.uid};
-    if (is_one_too_many(s, c)) {
-        refuse(s, fd);
-        mem_free(c);
-        return;
-    }
-    add_connection(s, c);
-    s->starting = c;
-    if (MHD_add_connection(s->mhd, fd, (const struct sockaddr *)&c->address, len) != MHD_YES) {
-        /* MHD has closed fd; it has freed c if it had told us of its start. */
-        if (s->starting != NULL) {
-            free_connection(c);
-        }
+    c->idle_since_ms = now_ms();
+    conn_list_add(&s->conns, c);
+    tally_connection(s->env.tally, 1);
+    added = c;
+    c = NULL;
+    s->starting = added;
+    if (MHD_add_connection(s->mhd, fd, (const struct sockaddr *)&added->address, len) != MHD_YES &&
+        s->starting != NULL) {
+        /* MHD has closed fd; it would have had it forgotten, had it told us of its start. */
+        forget(s, added);
     }
     s->starting = NULL;
 }
@@ -262,7 +155,7 @@ static void on_accept(evutil_socket_t listener, short what, void *arg)
     run_mhd(s);
 }
 
-static struct connection *connection_of(struct MHD_Connection *m)
+static struct conn *conn_of(struct MHD_Connection *m)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(m, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -282,7 +175,7 @@ static void on_connection(void *arg, struct MHD_Connection *m, void **context,
         *context = s->starting;
         s->starting = NULL;
     } else {
-        free_connection(*context);
+        forget(s, *context);
         *context = NULL;
     }
 }
@@ -290,7 +183,7 @@ static void on_connection(void *arg, struct MHD_Connection *m, void **context,
 static void *on_uri(void *arg, const char *uri, struct MHD_Connection *m)
 {
     struct server *s = arg;
-    struct connection *c = connection_of(m);
+    struct conn *c = conn_of(m);
 
     c->exchange = exchange_new(&s->env, &c->peer, m, uri);
     return c->exchange;
@@ -310,7 +203,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *m, const cha
 static void on_completed(void *arg, struct MHD_Connection *m, void **context,
                          enum MHD_RequestTerminationCode code)
 {
-    struct connection *c = connection_of(m);
+    struct conn *c = conn_of(m);
     struct server *s = arg;
 
     (void)code;
@@ -321,17 +214,17 @@ static void on_completed(void *arg, struct MHD_Connection *m, void **context,
     c->exchange = NULL;
     c->idle_since_ms = now_ms();
     if (s->env.stopping) {
-        cut(c); /* its answer may have been queued before, with keep-alive */
+        conn_cut(c->fd); /* its answer may have been queued before, with keep-alive */
     }
 }
 
-static void check_connection(struct server *s, struct connection *c, int64_t now)
+static void check_connection(struct server *s, struct conn *c, int64_t now)
 {
     struct problem p = {.status = MHD_HTTP_REQUEST_TIMEOUT, .request_id = "-"};
 
     if (c->exchange == NULL) {
         if (now - c->idle_since_ms >= s->config.idle_ms_max) {
-            cut(c);
+            conn_cut(c->fd);
         }
         return;
     }
@@ -342,9 +235,9 @@ static void check_connection(struct server *s, struct connection *c, int64_t now
     if (exchange_is_reading(c->exchange)) {
         err_set(&p.err, ERR_TIMEOUT, "the request was not here whole after %" PRId64 " ms",
                 s->config.request_ms_max);
-        cut_with(c->fd, &p);
+        conn_cut_with(c->fd, &p);
     } else {
-        cut(c);
+        conn_cut(c->fd);
     }
 }
 
@@ -352,10 +245,21 @@ static void check_stop(struct server *s, int64_t now)
 {
     void (*stopped)(void *arg) = s->stopped;
 
-    if (stopped != NULL && (s->connection_count == 0 || now >= s->stop_at_ms)) {
+    if (stopped != NULL && (s->conns.count == 0 || now >= s->stop_at_ms)) {
         s->stopped = NULL;
         stopped(s->stopped_arg);
     }
+}
+
+/* The last thing of a turn: stopped may free s. */
+static void on_pump(evutil_socket_t fd, short what, void *arg)
+{
+    struct server *s = arg;
+
+    (void)fd;
+    (void)what;
+    run_mhd(s);
+    check_stop(s, now_ms());
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -368,7 +272,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     if (s->paused) {
         pause_accept(s, false);
     }
-    for (struct connection *c = s->connections; c != NULL; c = c->next) {
+    for (struct conn *c = s->conns.first; c != NULL; c = c->next) {
         check_connection(s, c, now);
     }
     run_mhd(s);
@@ -461,10 +365,13 @@ int server_new(const struct server_config *config, const struct service *service
 
     s->config = *config;
     fill_defaults(&s->config);
+    s->conns.count_max = s->config.connections_max;
+    s->conns.peer_max = s->config.connections_peer_max;
     s->base = base;
     s->env = (struct exchange_env){
         .service = service,
         .tally = tally_new(),
+        .loop = {kick, s},
         .hosts = config->hosts,
         .host_count = config->host_count,
         .body_bytes_max = s->config.body_bytes_max,
@@ -519,7 +426,7 @@ void server_free(struct server *s)
     free_event(&s->pump);
     free_event(&s->timer);
     free_event(&s->tick);
-    for (struct connection *c = s->connections; c != NULL; c = c->next) {
+    for (struct conn *c = s->conns.first; c != NULL; c = c->next) {
         if (c->exchange != NULL) {
             exchange_let_go(c->exchange);
         }
@@ -527,7 +434,7 @@ void server_free(struct server *s)
     if (s->mhd != NULL) {
         MHD_stop_daemon(s->mhd);
     }
-    CHECK(s->connection_count == 0);
+    CHECK(s->conns.count == 0);
     tally_free(s->env.tally);
     mem_free(s);
 }
@@ -544,7 +451,7 @@ uint16_t server_port(const struct server *s)
 
 unsigned server_connection_count(const struct server *s)
 {
-    return s->connection_count;
+    return s->conns.count;
 }
 
 void server_stop(struct server *s, void (*stopped)(void *arg), void *arg)
@@ -554,11 +461,12 @@ void server_stop(struct server *s, void (*stopped)(void *arg), void *arg)
     s->stopped = stopped;
     s->stopped_arg = arg;
     s->stop_at_ms = now_ms() + s->config.stop_ms_max;
-    for (struct connection *c = s->connections; c != NULL; c = c->next) {
+    for (struct conn *c = s->conns.first; c != NULL; c = c->next) {
         if (c->exchange == NULL) {
-            cut(c);
+            conn_cut(c->fd);
         } else {
             exchange_end_stream(c->exchange);
         }
     }
+    kick(s);
 }
