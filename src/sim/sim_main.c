@@ -5,9 +5,14 @@
 #include "base/str.h"
 #include "sim/caserun.h"
 #include "sim/scenario.h"
+#include "sim/seeded.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char USAGE[] =
     "usage: muster-sim case FILE...\n"
@@ -58,8 +63,8 @@ static int main_case(int argc, char **argv)
     return worst;
 }
 
-/* 0 = as it should be, 1 = not, 2 = the file is wrong. */
-static int run_scenario(const char *path, bool update)
+/* 0 = as it should be, 1 = not, 2 = the file is wrong.  What is wrong is on ret, a line each. */
+static int run_scenario(const char *path, bool update, struct str *ret)
 {
     struct scenario_result r;
     struct err err = {0};
@@ -67,18 +72,32 @@ static int run_scenario(const char *path, bool update)
 
     if (rc == 0 && update && strcmp(str_text(&r.got), str_text(&r.want)) != 0) {
         rc = scenario_update(path, &r, &err);
-        (void)printf("%s: written again\n", path);
+        scenario_result_fini(&r);
+        rc = rc == 0 ? scenario_play(path, &r, &err) : rc;
+        str_addf(ret, "%s: written again\n", path);
     }
     if (rc != 0) {
-        (void)fprintf(stderr, "muster-sim: %s (%s)\n", err.text, err_name(rc));
+        str_addf(ret, "%s (%s)\n", err.text, err_name(rc));
     } else if (r.failures.len > 0) {
-        (void)printf("%s", r.failures.text);
+        str_add(ret, r.failures.text);
     }
     rc = rc != 0 ? 2 : r.failures.len > 0;
     scenario_result_fini(&r);
     return rc;
 }
 
+/* Each line behind a "# ". */
+static void print_comment(const char *text)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+
+        (void)printf("# %.*s\n", (int)len, text);
+        text += len + (text[len] == '\n' ? 1 : 0);
+    }
+}
+
+/* The outcome as TAP, which meson and prove read. */
 static int main_scenario(int argc, char **argv)
 {
     bool update = argc > 0 && strcmp(argv[0], "--update") == 0;
@@ -91,14 +110,127 @@ static int main_scenario(int argc, char **argv)
     if (argc < 1) {
         return usage();
     }
+    (void)printf("1..%d\n", argc);
     for (i = 0; i < argc; i++) {
-        int rc = run_scenario(argv[i], update);
+        struct str text = {0};
+        int rc = run_scenario(argv[i], update, &text);
 
+        (void)printf("%s %d - %s\n", rc == 0 ? "ok" : "not ok", i + 1, argv[i]);
+        print_comment(str_text(&text));
+        (void)fflush(stdout);
+        str_fini(&text);
         failed += rc != 0 ? 1 : 0;
         worst = rc > worst ? rc : worst;
     }
-    (void)printf("%d passed, %d failed\n", argc - failed, failed);
+    (void)printf("# %d passed, %d failed\n", argc - failed, failed);
     return worst;
+}
+
+/* ---- run ---- */
+
+struct run_options {
+    int64_t seed;
+    int64_t seeds;
+    int64_t events;
+    bool verbose;
+};
+
+static bool run_parse(int argc, char **argv, struct run_options *ret)
+{
+    int i;
+
+    for (i = 0; i < argc; i++) {
+        const struct {
+            const char *name;
+            int64_t *value;
+        } rows[] = {{"--seed", &ret->seed}, {"--seeds", &ret->seeds}, {"--events", &ret->events}};
+        size_t k;
+
+        for (k = 0; k < 3 && strcmp(argv[i], rows[k].name) != 0; k++) {
+        }
+        if (strcmp(argv[i], "--verbose") == 0) {
+            ret->verbose = true;
+        } else if (k == 3 || i + 1 == argc || !str_to_int(argv[i + 1], rows[k].value) ||
+                   *rows[k].value < 0) {
+            return false;
+        } else {
+            i++;
+        }
+    }
+    return ret->seeds > 0;
+}
+
+static int run_child(const struct run_options *o, int64_t seed, volatile int64_t *progress)
+{
+    const struct seeded_options options = {(uint64_t)seed, o->events, o->verbose};
+    struct seeded_result r;
+    bool well;
+
+    seeded_run(&options, progress, &r);
+    well = r.failure.len == 0;
+    (void)printf("seed %lld: %s: %lld events, %lld records, %lld starts, %lld evictions, "
+                 "%lld restarts, %lld refused, %lld plans compared, %lld probes, core %lld ms\n",
+                 (long long)seed, well ? "ok" : "FAILED", (long long)r.events, (long long)r.records,
+                 (long long)r.starts, (long long)r.evictions, (long long)r.restarts,
+                 (long long)r.refused, (long long)r.compared, (long long)r.probes,
+                 (long long)(r.core_us / 1000));
+    if (!well) {
+        (void)printf("    %s\n", r.failure.text);
+    }
+    seeded_result_fini(&r);
+    (void)fflush(stdout);
+    return well ? 0 : 1;
+}
+
+/* Each seed is a process of its own, so that a broken CHECK ends one life and its event is known.
+ */
+static bool run_seed(const struct run_options *o, int64_t seed, volatile int64_t *progress)
+{
+    int status = 0;
+    pid_t child;
+
+    *progress = 0;
+    (void)fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        _exit(run_child(o, seed, progress));
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        perror("muster-sim");
+        return false;
+    }
+    if (WIFSIGNALED(status)) {
+        (void)printf("seed %lld: FAILED: ended by signal %d in event %lld\n", (long long)seed,
+                     WTERMSIG(status), (long long)*progress);
+    }
+    if (status != 0) {
+        (void)printf("    again: muster-sim run --seed %lld --events %lld\n", (long long)seed,
+                     (long long)*progress);
+    }
+    return status == 0;
+}
+
+static int main_run(int argc, char **argv)
+{
+    struct run_options o = {.seed = 1, .seeds = 1, .events = 1000};
+    volatile int64_t *progress;
+    int64_t failed = 0;
+    int64_t i;
+
+    if (!run_parse(argc, argv, &o)) {
+        return usage();
+    }
+    progress =
+        mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (progress == MAP_FAILED) {
+        perror("muster-sim");
+        return 1;
+    }
+    for (i = 0; i < o.seeds; i++) {
+        failed += run_seed(&o, o.seed + i, progress) ? 0 : 1;
+    }
+    (void)printf("%lld passed, %lld failed\n", (long long)(o.seeds - failed), (long long)failed);
+    return failed > 0 ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -108,6 +240,9 @@ int main(int argc, char **argv)
     }
     if (argc >= 2 && strcmp(argv[1], "case") == 0) {
         return main_case(argc - 2, argv + 2);
+    }
+    if (argc >= 2 && strcmp(argv[1], "run") == 0) {
+        return main_run(argc - 2, argv + 2);
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         (void)printf("muster-sim %s\n", MUSTER_VERSION);

@@ -100,6 +100,9 @@ void world_step(struct world *w)
 {
     virtual_run_until(w->backend, w->now_ms);
     w->engine_next_ms = engine_step(w->engine, w->now_ms);
+    if (w->after_step != NULL) {
+        w->after_step(w->watch_ctx);
+    }
 }
 
 int64_t world_next_ms(struct world *w)

@@ -22,7 +22,8 @@ struct world {
     int64_t now_ms;
     int64_t engine_next_ms; /* what the last step asked for */
     world_watch *watch;
-    void *watch_ctx;
+    void (*after_step)(void *ctx); /* may be NULL */
+    void *watch_ctx;               /* of both */
 };
 
 /* The outcome of a fact that was put with world_ask. */
