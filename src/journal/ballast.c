@@ -39,6 +39,14 @@ static int reserve(const char *path)
     return error;
 }
 
+static int no_room(const struct ballast *b, struct err *err)
+{
+    return err_set(err, ERR_DISK_FULL,
+                   "the disk is full: no room for %d bytes beside %s; free some, work is taken "
+                   "again by itself",
+                   BALLAST_BYTES, b->path);
+}
+
 int ballast_make(struct ballast *b, struct err *err)
 {
     int error;
@@ -48,13 +56,23 @@ int ballast_make(struct ballast *b, struct err *err)
     }
     error = reserve(b->path);
     if (error == ENOSPC || error == EDQUOT) {
-        return err_set(err, ERR_DISK_FULL,
-                       "the disk is full: no room for the %d bytes of %s; free some, work is taken "
-                       "again by itself",
-                       BALLAST_BYTES, b->path);
+        return no_room(b, err);
     }
     b->state = error == 0 ? BALLAST_HELD : BALLAST_IMPOSSIBLE;
     return 0;
+}
+
+/* Asking the file system would not see a quota, so the room is really taken for a moment. */
+int ballast_probe(const struct ballast *b, struct err *err)
+{
+    struct str path = {0};
+    int error;
+
+    str_addf(&path, "%s.probe", b->path);
+    error = reserve(path.text);
+    unlink(path.text);
+    str_fini(&path);
+    return error == ENOSPC || error == EDQUOT ? no_room(b, err) : 0;
 }
 
 bool ballast_drop(struct ballast *b)

@@ -24,6 +24,8 @@ void ballast_fini(struct ballast *b);
 /* Hold the room.  ERR_DISK_FULL: there is none.  A file system that cannot reserve room is no
  * failure: then there is no ballast. */
 MUST_CHECK int ballast_make(struct ballast *b, struct err *err);
+/* ERR_DISK_FULL: there is not as much room again beside the ballast. */
+MUST_CHECK int ballast_probe(const struct ballast *b, struct err *err);
 /* Give the room up; false if none was held. */
 bool ballast_drop(struct ballast *b);
 

@@ -90,6 +90,9 @@ struct journal_verdict {
  * and works beside a writer; ERR_NOT_FOUND: there is no such file. */
 MUST_CHECK int journal_open_sqlite(const char *path, bool read_only, struct journal **ret,
                                    struct err *err);
+/* Copy a journal, running or not, to a new file (0600): whole, as of one moment.  ERR_CONFLICT:
+ * `to` is there already. */
+MUST_CHECK int journal_copy_sqlite(const char *from, const char *to, struct err *err);
 /* A journal in memory, for tests and simulation. */
 struct journal *journal_open_mem(void);
 
@@ -102,8 +105,9 @@ MUST_CHECK int journal_append(struct journal *j, struct journal_record *records,
  * ballast is given up for it.  ERR_DISK_FULL: even that was not enough. */
 MUST_CHECK int journal_append_urgent(struct journal *j, struct journal_record *records,
                                      size_t count, struct err *err);
-/* 0 = a journal_append may be tried; ERR_DISK_FULL: the ballast is spent and there is no room to
- * make it again, so journal_append refuses at once.  Tries to make it. */
+/* 0 = a journal_append may be tried; ERR_DISK_FULL: the last write found no room and there is still
+ * less than a ballast of it, or the ballast is spent and cannot be made again, so that
+ * journal_append refuses at once.  Tries to make it. */
 MUST_CHECK int journal_room(struct journal *j, struct err *err);
 /* Read up to max records from from_seq on (below 1 counts as 1) and check their chain on the way;
  * each may be NULL.  ERR_JOURNAL_DAMAGED: the good records before the damage have been given. */

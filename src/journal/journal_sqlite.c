@@ -41,6 +41,7 @@ struct journal_sqlite {
     struct chain *chain; /* of the writer */
     struct ballast ballast;
     int lock_fd;
+    bool full;             /* the newest write found no room */
     bool unknown;          /* the tip must be read anew, see above */
     unsigned char *hashes; /* of the batch being written */
     size_t hash_room;
@@ -230,6 +231,7 @@ static int check_writable(struct journal_sqlite *s, struct err *err)
 /* After a failure that leaves open what is on disk, look. */
 static int settle(struct journal_sqlite *s, int rc)
 {
+    s->full = rc == ERR_DISK_FULL;
     if (rc != 0 && rc != ERR_DISK_FULL && rc != ERR_JOURNAL_EPOCH) {
         s->unknown = refresh_tip(s, s->writer) != SQLITE_OK;
     }
@@ -265,7 +267,10 @@ static int sqlite_room(struct journal *j, struct err *err)
     struct journal_sqlite *s = (struct journal_sqlite *)j;
     int rc = check_writable(s, err);
 
-    return rc != 0 ? rc : ballast_make(&s->ballast, err);
+    rc = rc != 0 ? rc : ballast_make(&s->ballast, err);
+    rc = rc != 0 || !s->full ? rc : ballast_probe(&s->ballast, err);
+    s->full = s->full && rc != 0;
+    return rc;
 }
 
 /* ---- reading ---- */
@@ -414,9 +419,8 @@ static int sqlite_snapshot_put(struct journal *j, const struct journal_snapshot 
     if (rc != SQLITE_OK) {
         rc = sqlite_db_error(s->writer, rc, s->path, "write a snapshot", err);
         roll_back(s);
-        return settle(s, rc);
     }
-    return 0;
+    return settle(s, rc);
 }
 
 /* False: this one is damaged or of another chain. */
@@ -608,4 +612,17 @@ int journal_open_sqlite(const char *path, bool read_only, struct journal **ret, 
     /* A full disk is no reason not to start: what runs must be watched, and appends will tell. */
     rc = read_only ? 0 : journal_room(*ret, NULL);
     return rc == ERR_DISK_FULL ? 0 : rc;
+}
+
+int journal_copy_sqlite(const char *from, const char *to, struct err *err)
+{
+    struct journal *j = NULL;
+    int rc = journal_open_sqlite(from, true, &j, err);
+
+    if (rc != 0) {
+        return rc;
+    }
+    rc = sqlite_db_copy(((struct journal_sqlite *)j)->reader, to, err);
+    journal_close(j);
+    return rc;
 }

@@ -20,6 +20,7 @@
 struct request {
     const struct command *command;
     const char *path;
+    const char *to;   /* copy */
     int64_t seq;      /* show */
     int64_t from_seq; /* export, 0 = not given */
     int64_t count;    /* tail, -1 = not given */
@@ -32,6 +33,7 @@ struct command {
     const char *name;
     int (*run)(struct journal *j, const struct request *r, struct err *err);
     bool needs_seq;
+    bool needs_to;
     bool opens; /* path is a journal, not an export */
 };
 
@@ -224,12 +226,32 @@ static int run_verify_export(struct journal *j, const struct request *r, struct 
     return 0;
 }
 
+/* The copy is checked before it is called one. */
+static int run_copy(struct journal *j, const struct request *r, struct err *err)
+{
+    struct journal *copy = NULL;
+    struct journal_verdict verdict;
+    char hash[HASH_TEXT_MAX];
+    int rc = journal_copy_sqlite(r->path, r->to, err);
+
+    (void)j;
+    rc = rc != 0 ? rc : journal_open_sqlite(r->to, true, &copy, err);
+    rc = rc != 0 ? rc : journal_verify(copy, &verdict, err);
+    journal_close(copy);
+    if (rc == 0) {
+        hash_hex(verdict.hash, HASH_BYTES, hash);
+        printf("copied: %" PRId64 " records, last hash %s\n", verdict.records, hash);
+    }
+    return rc;
+}
+
 static const struct command COMMANDS[] = {
-    {"verify", run_verify, false, true},
-    {"export", run_export, false, true},
-    {"show", run_show, true, true},
-    {"tail", run_tail, false, true},
-    {"verify-export", run_verify_export, false, false},
+    {.name = "verify", .run = run_verify, .opens = true},
+    {.name = "export", .run = run_export, .opens = true},
+    {.name = "show", .run = run_show, .needs_seq = true, .opens = true},
+    {.name = "tail", .run = run_tail, .opens = true},
+    {.name = "copy", .run = run_copy, .needs_to = true},
+    {.name = "verify-export", .run = run_verify_export},
 };
 
 /* ---- arguments ---- */
@@ -278,9 +300,10 @@ static const struct command *find_command(struct argp_state *state, const char *
             return &COMMANDS[i];
         }
     }
-    argp_failure(state, 2, 0,
-                 "there is no command \"%s\": it is verify, export, show, tail or verify-export",
-                 name);
+    argp_failure(
+        state, 2, 0,
+        "there is no command \"%s\": it is verify, export, show, tail, copy or verify-export",
+        name);
     exit(2);
 }
 
@@ -290,6 +313,8 @@ static int parse_argument(struct argp_state *state, const char *arg, struct requ
         r->command = find_command(state, arg);
     } else if (state->arg_num == 1) {
         r->path = arg;
+    } else if (state->arg_num == 2 && r->command->needs_to) {
+        r->to = arg;
     } else if (state->arg_num == 2 && r->command->needs_seq) {
         r->seq = parse_number(state, arg, "SEQ", 1);
     } else {
@@ -308,6 +333,8 @@ static void check_request(struct argp_state *state, const struct request *r)
                                    : "the path of the file is missing";
     } else if (r->command->needs_seq && r->seq == 0) {
         wrong = "the number of the record is missing";
+    } else if (r->command->needs_to && r->to == NULL) {
+        wrong = "the path of the copy is missing";
     } else if (r->from_seq > 0 && r->command->run != run_export) {
         wrong = "--from belongs to export";
     } else if (r->count >= 0 && r->command->run != run_tail) {
@@ -348,7 +375,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp ARGP = {
     OPTIONS,
     parse,
-    "verify PATH\nexport PATH\nshow PATH SEQ\ntail PATH\nverify-export FILE",
+    "verify PATH\nexport PATH\nshow PATH SEQ\ntail PATH\ncopy PATH NEW\nverify-export FILE",
     "Look at the journal of muster and check its chain, with or without musterd.\v"
     "verify walks the whole chain; verify-export does so with the lines that export wrote "
     "(- reads them from standard input), so that others can check what they were given.",

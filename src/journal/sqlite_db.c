@@ -2,6 +2,7 @@
  * existing file that is empty or has no tables is always damage, never a beginning. */
 #include "journal/sqlite_db.h"
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "journal/journal.h"
@@ -240,11 +241,26 @@ static void remove_all(const char *path)
     str_fini(&name);
 }
 
+static int make_file(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int error = errno;
+
+    if (fd < 0) {
+        return err_set(err,
+                       is_full(error)    ? ERR_DISK_FULL
+                       : error == EEXIST ? ERR_CONFLICT
+                                         : ERR_IO,
+                       "cannot make %s: %s", path, strerror(error));
+    }
+    close(fd);
+    return 0;
+}
+
 int sqlite_db_create(const char *path, struct err *err)
 {
     struct str aside = {0};
-    int rc = 0;
-    int fd;
+    int rc;
 
     if (has_log(path)) {
         return err_set(err, ERR_JOURNAL_DAMAGED,
@@ -254,14 +270,8 @@ int sqlite_db_create(const char *path, struct err *err)
     }
     str_addf(&aside, "%s.new", path);
     remove_all(aside.text);
-    fd = open(aside.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        rc = err_set(err, is_full(errno) ? ERR_DISK_FULL : ERR_IO, "cannot make %s: %s", path,
-                     strerror(errno));
-    } else {
-        close(fd);
-        rc = fill(aside.text, err);
-    }
+    rc = make_file(aside.text, err);
+    rc = rc != 0 ? rc : fill(aside.text, err);
     if (rc == 0 && rename(aside.text, path) != 0) {
         rc = err_set(err, ERR_IO, "cannot make %s: %s", path, strerror(errno));
     }
@@ -271,6 +281,30 @@ int sqlite_db_create(const char *path, struct err *err)
         remove_all(aside.text);
     }
     str_fini(&aside);
+    return rc;
+}
+
+int sqlite_db_copy(sqlite3 *db, const char *to, struct err *err)
+{
+    sqlite3_backup *backup;
+    sqlite3 *copy = NULL;
+    int rc = make_file(to, err);
+
+    if (rc != 0) {
+        return rc;
+    }
+    rc = connect(to, SQLITE_OPEN_READWRITE, to, &copy, err);
+    if (rc == 0) {
+        backup = sqlite3_backup_init(copy, "main", db, "main");
+        CHECK(backup != NULL); /* only misuse of it fails */
+        (void)sqlite3_backup_step(backup, -1);
+        rc = sqlite3_backup_finish(backup);
+        rc = rc == SQLITE_OK ? 0 : sqlite_db_error(copy, rc, to, "copy", err);
+        sqlite3_close(copy);
+    }
+    if (rc != 0) {
+        remove_all(to);
+    }
     return rc;
 }
 

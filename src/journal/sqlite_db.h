@@ -28,6 +28,9 @@ MUST_CHECK int sqlite_db_create(const char *path, struct err *err);
 MUST_CHECK int sqlite_db_open(const char *path, bool write, sqlite3 **ret, struct err *err);
 void sqlite_db_close(sqlite3 *db);
 
+/* Copy all of db into the new file `to` (0600).  ERR_CONFLICT: it is there already. */
+MUST_CHECK int sqlite_db_copy(sqlite3 *db, const char *to, struct err *err);
+
 /* Whether it is a journal that we can read.  ERR_JOURNAL_DAMAGED, ERR_JOURNAL_NEWER, ERR_IO. */
 MUST_CHECK int sqlite_db_check(sqlite3 *db, const char *path, struct sqlite_meta *ret,
                                struct err *err);

@@ -102,6 +102,7 @@ static void a_full_disk_takes_facts_only_and_recovers(void **state)
     assert_true(has_ballast());
     fill_disk();
     append_until_full(j);
+    assert_int_equal(journal_room(j, &err), ERR_DISK_FULL);
     last = journal_last_seq(j);
     assert_true(fixture_holds(j, last)); /* nothing was appended, reads go on */
     assert_int_equal(fixture_append(j, 50, false, &err), ERR_DISK_FULL);

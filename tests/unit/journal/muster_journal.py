@@ -156,8 +156,28 @@ def it_works_beside_a_running_owner(where):
 
 
 @story
+def a_copy_is_whole_and_never_overwrites(where):
+    path = where + '/journal.db'
+    owner = subprocess.Popen([MAKE, path, '50', 'hold'], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE)
+    assert owner.stdout.readline() == b'open\n'
+    good = run('verify', path).stdout
+    assert run('copy', path, where + '/copy.db').stdout == good.replace(b'good', b'copied')
+    owner.kill()
+    owner.stdin.close()
+    owner.stdout.close()
+    owner.wait()
+    assert os.stat(where + '/copy.db').st_mode & 0o777 == 0o600
+    assert run('verify', where + '/copy.db').stdout == good
+    assert b'File exists' in run('copy', path, where + '/copy.db', code=7).stderr
+    assert b'cannot make' in run('copy', path, where + '/none/copy.db', code=1).stderr
+    subprocess.run([MAKE, where + '/copy.db', '5'], check=True)
+    assert run('verify', where + '/copy.db').stdout.startswith(b'good: 55 records')
+
+
+@story
 def wrong_arguments_are_one_line(where):
-    for args in ([], ['verify'], ['look', 'x'], ['show', 'x'], ['show', 'x', '0'],
+    for args in ([], ['verify'], ['look', 'x'], ['show', 'x'], ['copy', 'x'], ['copy', 'x', 'y', 'z'], ['show', 'x', '0'],
                  ['show', 'x', '1', '2'], ['show', 'x', '9223372036854775808'],
                  ['export', 'x', '--from', '-1'], ['verify', 'x', '--from', '1'],
                  ['tail', 'x', '-n', 'many'], ['export', 'x', '-n', '1'],
