@@ -27,8 +27,9 @@
 #include <unistd.h>
 
 #define LISTENER_MAX 2
-/* Request line and headers, and what is read of the body at a time. */
-#define CONNECTION_BYTES_MAX ((size_t)32 << 10)
+/* Request line and headers, and what is read of the body at a time; libmicrohttpd clears it for
+ * each request. */
+#define CONNECTION_BYTES_MAX ((size_t)16 << 10)
 #define ACCEPT_MAX           64 /* of one turn of the loop */
 
 struct server {

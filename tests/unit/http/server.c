@@ -127,6 +127,11 @@ static void bad_requests_are_told_what_is_wrong(void **state)
          "\"field\":\"Idempotency-Key\""},
         {"GET /v1/events HTTP/1.1\r\n" HOST "Last-Event-ID: 1 2\r\n\r\n", " 400 ", "Last-Event-ID"},
         {"GET /v1/jobs HTTP/1.1\r\n" HOST "Host: other\r\n\r\n", " 400 ", ""},
+        {"POST /v1/jobs HTTP/1.1\r\n" HOST
+         "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+         " 400 ", ""},
+        {"POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+         " 400 ", ""},
         {"GET /v1/jobs HTTP/1.1\r\n" HOST "Origin: http://evil.example\r\n\r\n", " 403 ",
          "another origin"},
         {"POST /v1/policy/apply HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", " 422 ",
