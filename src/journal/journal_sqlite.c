@@ -10,12 +10,12 @@
  */
 #include "journal/journal.h"
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "journal/ballast.h"
 #include "journal/chain.h"
 #include "journal/lockfile.h"
 #include "journal/sqlite_db.h"
+#include "journal/sqlite_snapshot.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,8 +25,6 @@
 
 /* How many records opening to write checks; verify checks all. */
 #define TAIL_RECORDS 100
-
-#define SNAPSHOTS_KEPT "2"
 
 struct journal_sqlite {
     struct journal base;
@@ -353,129 +351,29 @@ static void sqlite_last_hash(struct journal *j, unsigned char ret[JOURNAL_HASH_B
 
 /* ---- snapshots ---- */
 
-/* Whether the chain has this hash at seq. */
-static int check_link(sqlite3 *db, const char *path, int64_t seq, const unsigned char *hash,
-                      struct err *err)
-{
-    CLEANUP(sqlite_db_endp) sqlite3_stmt *stmt = NULL;
-    int rc = sqlite_db_prepare(db, path, "SELECT hash FROM journal WHERE seq = ?", &stmt, err);
-
-    if (rc != 0) {
-        return rc;
-    }
-    sqlite3_bind_int64(stmt, 1, seq);
-    rc = sqlite3_step(stmt);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
-        return sqlite_db_error(db, rc, path, "read", err);
-    }
-    if (rc == SQLITE_DONE || sqlite3_column_bytes(stmt, 0) != JOURNAL_HASH_BYTES ||
-        memcmp(sqlite3_column_blob(stmt, 0), hash, JOURNAL_HASH_BYTES) != 0) {
-        return err_set(err, ERR_INVALID,
-                       "the chain hash of a snapshot is not that of record %" PRId64, seq);
-    }
-    return 0;
-}
-
-static int write_snapshot(struct journal_sqlite *s, const struct journal_snapshot *snapshot)
-{
-    CLEANUP(sqlite_db_endp) sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(s->writer,
-                                "INSERT OR REPLACE INTO snapshot(seq, format, hash, state_hash,"
-                                " bytes) VALUES(?, ?, ?, ?, ?)",
-                                -1, &stmt, NULL);
-
-    if (rc == SQLITE_OK) {
-        rc = step_once(s->begin);
-    }
-    if (rc == SQLITE_OK) {
-        sqlite3_bind_int64(stmt, 1, snapshot->seq);
-        sqlite3_bind_int64(stmt, 2, snapshot->format);
-        sqlite3_bind_blob(stmt, 3, snapshot->hash, JOURNAL_HASH_BYTES, SQLITE_STATIC);
-        sqlite3_bind_blob(stmt, 4, snapshot->state_hash, JOURNAL_HASH_BYTES, SQLITE_STATIC);
-        sqlite3_bind_blob64(stmt, 5, snapshot->bytes, snapshot->len, SQLITE_STATIC);
-        rc = step_once(stmt);
-    }
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_exec(s->writer,
-                          "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot"
-                          " ORDER BY seq DESC LIMIT " SNAPSHOTS_KEPT ")",
-                          NULL, NULL, NULL);
-    }
-    return rc == SQLITE_OK ? step_once(s->commit) : rc;
-}
-
-static int sqlite_snapshot_put(struct journal *j, const struct journal_snapshot *snapshot,
+static int sqlite_put_snapshot(struct journal *j, const struct journal_snapshot *snapshot,
                                struct err *err)
 {
     struct journal_sqlite *s = (struct journal_sqlite *)j;
     int rc = check_writable(s, err);
 
     rc = rc != 0 ? rc : ballast_make(&s->ballast, err);
-    rc = rc != 0 ? rc : check_link(s->writer, s->path, snapshot->seq, snapshot->hash, err);
+    rc = rc != 0 ? rc : sqlite_snapshot_check(s->writer, s->path, snapshot, err);
     if (rc != 0) {
         return rc;
     }
-    rc = write_snapshot(s, snapshot);
-    if (rc != SQLITE_OK) {
-        rc = sqlite_db_error(s->writer, rc, s->path, "write a snapshot", err);
+    rc = sqlite_snapshot_put(s->writer, s->path, snapshot, err);
+    if (rc != 0) {
         roll_back(s);
     }
     return settle(s, rc);
 }
 
-/* False: this one is damaged or of another chain. */
-static bool load_snapshot(struct journal_sqlite *s, sqlite3_stmt *stmt,
-                          struct journal_snapshot *ret)
-{
-    const void *hash = sqlite3_column_blob(stmt, 2);
-    const void *state_hash = sqlite3_column_blob(stmt, 3);
-    const void *bytes = sqlite3_column_blob(stmt, 4);
-    unsigned char found[JOURNAL_HASH_BYTES];
-
-    ret->len = (size_t)sqlite3_column_bytes(stmt, 4);
-    if (bytes == NULL || hash == NULL || sqlite3_column_bytes(stmt, 2) != JOURNAL_HASH_BYTES ||
-        state_hash == NULL || sqlite3_column_bytes(stmt, 3) != JOURNAL_HASH_BYTES) {
-        return false;
-    }
-    ret->seq = sqlite3_column_int64(stmt, 0);
-    ret->format = sqlite3_column_int64(stmt, 1);
-    memcpy(ret->hash, hash, JOURNAL_HASH_BYTES);
-    memcpy(ret->state_hash, state_hash, JOURNAL_HASH_BYTES);
-    hash_sha256(bytes, ret->len, found);
-    if (memcmp(found, state_hash, sizeof(found)) != 0 ||
-        check_link(s->reader, s->path, ret->seq, hash, NULL) != 0) {
-        return false;
-    }
-    mem_freep(&s->snapshot_bytes);
-    s->snapshot_bytes = mem_text_n(bytes, ret->len);
-    ret->bytes = s->snapshot_bytes;
-    return true;
-}
-
-static int sqlite_snapshot_get(struct journal *j, struct journal_snapshot *ret, struct err *err)
+static int sqlite_get_snapshot(struct journal *j, struct journal_snapshot *ret, struct err *err)
 {
     struct journal_sqlite *s = (struct journal_sqlite *)j;
-    CLEANUP(sqlite_db_endp) sqlite3_stmt *stmt = NULL;
-    struct journal_snapshot snapshot = {0};
-    int rc = sqlite_db_prepare(s->reader, s->path,
-                               "SELECT seq, format, hash, state_hash, bytes FROM snapshot"
-                               " ORDER BY seq DESC",
-                               &stmt, err);
 
-    if (rc != 0) {
-        return rc;
-    }
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        if (load_snapshot(s, stmt, &snapshot)) {
-            *ret = snapshot;
-            return 0;
-        }
-    }
-    /* A snapshot only saves time: one that cannot be read is the same as none. */
-    if (rc != SQLITE_DONE && (rc & 0xff) != SQLITE_CORRUPT) {
-        return sqlite_db_error(s->reader, rc, s->path, "read a snapshot", err);
-    }
-    return err_set(err, ERR_NOT_FOUND, "%s has no snapshot", s->path);
+    return sqlite_snapshot_get(s->reader, s->path, &s->snapshot_bytes, ret, err);
 }
 
 /* ---- opening and closing ---- */
@@ -506,8 +404,8 @@ static const struct journal_ops SQLITE_OPS = {
     .read = sqlite_read,
     .last_seq = sqlite_last_seq,
     .last_hash = sqlite_last_hash,
-    .snapshot_put = sqlite_snapshot_put,
-    .snapshot_get = sqlite_snapshot_get,
+    .snapshot_put = sqlite_put_snapshot,
+    .snapshot_get = sqlite_get_snapshot,
     .close = sqlite_close,
     .append_urgent = sqlite_append_urgent,
     .room = sqlite_room,

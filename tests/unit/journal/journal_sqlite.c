@@ -3,7 +3,6 @@
 #include "journal_fixture.h"
 
 #include "base/check.h"
-#include "base/hash.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -443,55 +442,6 @@ static void a_path_through_a_file_is_refused(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* ---- snapshots ---- */
-
-static int put_snapshot(struct journal *j, const char *bytes)
-{
-    struct journal_snapshot s = {.seq = journal_last_seq(j),
-                                 .format = 3,
-                                 .bytes = bytes,
-                                 .len = strlen(bytes)};
-
-    journal_last_hash(j, s.hash);
-    hash_sha256(bytes, s.len, s.state_hash);
-    return journal_snapshot_put(j, &s, NULL);
-}
-
-static bool newest_is(const struct fixture *f, const char *bytes, int64_t seq)
-{
-    struct journal *j = open_journal(f, true);
-    struct journal_snapshot s = {0};
-    bool is = journal_snapshot_get(j, &s, NULL) == 0 && s.seq == seq && s.format == 3 &&
-              s.len == strlen(bytes) && memcmp(s.bytes, bytes, s.len) == 0;
-
-    journal_close(j);
-    return is;
-}
-
-static void a_damaged_snapshot_gives_way_to_the_one_before(void **state)
-{
-    static const char *const TEXTS[] = {"{\"state\":1}", "{\"state\":2}", "{\"state\":3}"};
-    struct fixture *f = *state;
-    struct journal *j = open_journal(f, false);
-    struct journal_snapshot s;
-    struct err err;
-
-    assert_int_equal(journal_snapshot_get(j, &s, &err), ERR_NOT_FOUND);
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(fixture_append(j, 2, false, &err), 0);
-        assert_int_equal(put_snapshot(j, TEXTS[i]), 0);
-    }
-    assert_int_equal(put_snapshot(j, TEXTS[2]), 0);
-    journal_close(j);
-    assert_true(newest_is(f, TEXTS[2], 6));
-    fixture_sql(f->path, "UPDATE snapshot SET bytes=x'7b7d' WHERE seq=6");
-    assert_true(newest_is(f, TEXTS[1], 4));
-    fixture_sql(f->path, "UPDATE snapshot SET hash=x'00' WHERE seq=4");
-    j = open_journal(f, true);
-    assert_int_equal(journal_snapshot_get(j, &s, &err), ERR_NOT_FOUND); /* two were kept */
-    journal_close(j);
-}
-
 int main(void)
 {
 #define STORY(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -514,7 +464,6 @@ int main(void)
         STORY(a_file_without_rights_is_named),
         STORY(looking_needs_no_right_to_write),
         STORY(a_path_through_a_file_is_refused),
-        STORY(a_damaged_snapshot_gives_way_to_the_one_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
