@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -522,6 +523,28 @@ static void connections_are_counted(void **state)
     has(metrics, "muster_http_request_seconds_count{op=\"healthz\"} 1\n");
 }
 
+static void no_descriptor_left_is_waited_out(void **state)
+{
+    struct standin *s = *state;
+    CLEANUP(mem_freep) char *got = NULL;
+    struct rlimit before;
+    struct rlimit none;
+    int fd;
+
+    s->config.request_ms_max = 1000; /* a tick is 100 ms */
+    standin_start(s);
+    fd = standin_local(s);
+    standin_write(fd, "GET /healthz HTTP/1.1\r\n" HOST "\r\n");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    standin_turn(s, 20);
+    assert_int_equal(server_connection_count(s->server), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    got = standin_read(s, fd, "\"ok\"");
+    close(fd);
+}
+
 static void pages_of_its_own(void **state)
 {
     struct standin *s = *state;
@@ -680,6 +703,7 @@ int main(void)
         TEST(a_dribbling_client_has_a_deadline),
         TEST(a_silent_client_is_let_go),
         TEST(connections_are_counted),
+        TEST(no_descriptor_left_is_waited_out),
         TEST(pages_of_its_own),
         TEST(pipelined_requests_are_answered_in_order),
         TEST(a_stop_answers_what_is_in_flight),
