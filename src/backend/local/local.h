@@ -54,7 +54,9 @@ struct local_config {        /* texts are copied */
     struct local_hooks hooks;
 };
 
-/* base is lent for the life of the backend.  The sink must be set before the first call.  NULL: the
+/* base is lent for the life of the backend.  The sink must be set before the first call, and must
+ * not call the backend: it queues.  Nobody else may wait for children of this process at large
+ * (waitpid(-1)).  NULL: the
  * state or runtime directory cannot be used (ERR_IO), the supervisor is missing (ERR_NOT_FOUND),
  * the default account is (ERR_JOB_ACCOUNT). */
 struct backend *local_new(const struct local_config *config, struct event_base *base,

@@ -38,17 +38,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CLIENTS_MAX   4
-#define LINE_MAX_LEN  64
-#define LEFTOVER_MS   1000 /* from SIGTERM to SIGKILL for what the main process left behind */
-#define TICK_MS       20
-#define RECORD_MS     1000 /* between tries to write the record on a full disk */
-#define KILL_ROUNDS   64   /* scans in a row while a tree forks faster than it is killed */
-#define READ_BYTES    65536
-#define DRAIN_READS   64 /* 4 MiB: more than two pipes hold */
-#define SEND_ROOM     512
-#define SHEPHERD_OOM  "-900"
-#define FIRST_FREE_FD 4 /* 0, 1, 2, and the link that musterd left at 3 */
+#define CLIENTS_MAX  4
+#define LINE_MAX_LEN 64
+#define LEFTOVER_MS  1000 /* from SIGTERM to SIGKILL for what the main process left behind */
+#define TICK_MS      20
+#define RECORD_MS    1000 /* between tries to write the record on a full disk */
+#define KILL_ROUNDS  64   /* scans in a row while a tree forks faster than it is killed */
+#define READ_BYTES   65536
+#define DRAIN_READS  64 /* 4 MiB: more than two pipes hold */
+#define SEND_ROOM    512
+#define SHEPHERD_OOM "-900"
+#define LINK_FD      3 /* where musterd leaves its link */
 
 enum phase { PHASE_RUNNING, PHASE_LEFTOVER, PHASE_KILLING, PHASE_GONE };
 
@@ -677,7 +677,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: muster-shepherd CONTROL_DIR SOCKET [FD]; musterd starts it\n");
         return 2;
     }
-    (void)close_range(FIRST_FREE_FD, ~0U, 0);
+    (void)close_range(argc > 3 ? LINK_FD + 1 : LINK_FD, ~0U, 0);
     if (read_spec(&s, argv[1], &err) != 0) {
         fprintf(stderr, "muster-shepherd: %s\n", err.text);
         return 1;
@@ -686,9 +686,9 @@ int main(int argc, char **argv)
     detach(&s, argc > 3);
     s.signal_fd = block_signals();
     if (argc > 3) {
-        (void)fcntl(FIRST_FREE_FD - 1, F_SETFD, FD_CLOEXEC);
-        (void)fcntl(FIRST_FREE_FD - 1, F_SETFL, O_NONBLOCK);
-        add_client(&s, FIRST_FREE_FD - 1);
+        (void)fcntl(LINK_FD, F_SETFD, FD_CLOEXEC);
+        (void)fcntl(LINK_FD, F_SETFL, O_NONBLOCK);
+        add_client(&s, LINK_FD);
     }
     if (start(&s, &err) != 0) {
         refuse(&s, &err);
