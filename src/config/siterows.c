@@ -18,8 +18,8 @@ static const char *const SIMULATED_NAMES[] = {"false", "true", "auto", NULL};
 
 static const struct setting DAEMON_ROWS_LIST[] = {
     {"socket", SETTING_WORD, 0, offsetof(struct site_daemon, socket), NULL, NULL, 0, 0, NULL,
-     "Unix socket that answers local callers; by default /run/musterd/musterd.sock for root, else "
-     "musterd.sock in XDG_RUNTIME_DIR."},
+     "Unix socket that answers local callers; by default /run/muster/muster.sock for root, else "
+     "muster/muster.sock in XDG_RUNTIME_DIR."},
     {"listen", SETTING_WORD, 0, offsetof(struct site_daemon, listen), NULL, NULL, 0, 0, NULL,
      "Loopback address and port for plain HTTP, e.g. 127.0.0.1:8470; none by default, TLS belongs "
      "to a proxy in front."},

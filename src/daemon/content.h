@@ -1,0 +1,29 @@
+/* content - what is too long or too private for the journal, by the SHA-256 of its bytes: commands,
+ * scripts, environments, texts of policies.
+ *
+ * STATE/content/xx/DIGEST, 0600, whole or not there.  content_put does not wait for the disk:
+ * content_sync does, once for all that was put since, and must be called before a record with such
+ * a digest is appended to the journal.
+ */
+#ifndef MUSTER_DAEMON_CONTENT_H
+#define MUSTER_DAEMON_CONTENT_H
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/str.h"
+
+struct content;
+
+/* In the directory, which is made if it is not there.  ERR_IO. */
+MUST_CHECK int content_open(const char *dir, struct content **ret, struct err *err);
+void content_close(struct content *c);
+
+/* ret gets the digest as text.  ERR_DISK_FULL, ERR_IO. */
+MUST_CHECK int content_put(struct content *c, const char *bytes, size_t len,
+                           char ret[HASH_TEXT_MAX], struct err *err);
+/* All that was put is on the disk. */
+MUST_CHECK int content_sync(struct content *c, struct err *err);
+/* ERR_NOT_FOUND; ERR_IO, also for bytes that are not those of the digest. */
+MUST_CHECK int content_get(struct content *c, const char *digest, struct str *ret, struct err *err);
+
+#endif

@@ -1,0 +1,301 @@
+/* daemon - the wiring: what is opened in which order, and what happens in one step.
+ *
+ *      start: state directory, crash marks, journal (its lock), replay, adopt, policy, sockets
+ *      run:   requests and reports queue facts; once a turn of the loop a step makes them durable
+ *      stop:  no new connections, answers, daemon_stopped, end; tasks run on below their
+ * supervisors
+ */
+#include "daemon/daemon.h"
+
+#include "backend/local/local.h"
+#include "base/check.h"
+#include "base/defaults.h"
+#include "daemon/command.h"
+#include "daemon/crashmark.h"
+#include "daemon/eventlog.h"
+#include "daemon/idempotency.h"
+#include "daemon/jobindex.h"
+#include "daemon/loop.h"
+#include "daemon/note.h"
+#include "daemon/notify.h"
+#include "daemon/opening.h"
+#include "daemon/services.h"
+#include "daemon/site.h"
+#include "daemon/statefile.h"
+#include "daemon/submitspec.h"
+#include "http/server.h"
+
+#include <event2/event.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RETRY_MS 1000
+#define TRIM_MS  ((int64_t)60 * 1000)
+
+int64_t daemon_now_ms(struct daemon *d)
+{
+    int64_t step_ms = 0;
+    int64_t now_ms = clock_now_ms(&d->clock, &step_ms);
+
+    d->clock_step_ms += step_ms;
+    return now_ms;
+}
+
+/* ---- hooks of the engine ---- */
+
+static int hook_spec(void *ctx, const struct fact_job_submitted *job, struct backend_spec *ret,
+                     struct err *err)
+{
+    CLEANUP(str_fini) struct str text = {0};
+    struct daemon *d = ctx;
+    int rc = content_get(d->content, job->spec, &text, err);
+
+    if (rc != 0) {
+        return rc;
+    }
+    arena_reset(d->spec_arena);
+    return submitspec_parse(str_text(&text), text.len, d->spec_arena, ret, err);
+}
+
+static void hook_durable(void *ctx, const struct fact *fact, const struct journal_record *record)
+{
+    struct daemon *d = ctx;
+
+    d->durable_seq = record->seq;
+    if (opening_is_progress(fact->kind)) {
+        crashmark_at(record->seq);
+    }
+    jobindex_add(d->jobs, record);
+    command_durable(d, fact);
+    if (fact->kind == FACT_DEVICE_STUCK || fact->kind == FACT_NODE_LOST) {
+        note(NOTE_WARN, "seq=%" PRId64 " kind=%s", record->seq, record->kind);
+    }
+}
+
+static void hook_disk_full(void *ctx, bool full, const struct err *err)
+{
+    struct daemon *d = ctx;
+
+    if (full) {
+        d->full = *err;
+        d->full.code = ERR_DISK_FULL;
+        note(NOTE_ERROR, "no more work is taken: %s", err->text);
+        notify_status("The disk is full: no more work is taken.");
+    } else {
+        memset(&d->full, 0, sizeof(d->full));
+        note(NOTE_INFO, "the disk has room again");
+    }
+}
+
+static int64_t hook_cpu_us(void *ctx)
+{
+    struct timespec t;
+
+    (void)ctx;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+struct engine_hooks daemon_hooks(struct daemon *d)
+{
+    return (struct engine_hooks){
+        .ctx = d,
+        .spec = hook_spec,
+        .durable = hook_durable,
+        .disk_full = hook_disk_full,
+        .cpu_us = hook_cpu_us,
+    };
+}
+
+/* ---- the step ---- */
+
+static void put_clock_step(struct daemon *d)
+{
+    struct fact_clock_stepped body = {.by_ms = d->clock_step_ms};
+    struct fact fact = {.kind = FACT_CLOCK_STEPPED, .body.as_CLOCK_STEPPED = &body};
+
+    if (d->clock_step_ms != 0) {
+        note(NOTE_WARN, "the clock was set by_ms=%" PRId64, d->clock_step_ms);
+        d->clock_step_ms = 0;
+        engine_put(d->engine, &fact, NULL, NULL);
+    }
+}
+
+int64_t daemon_step(struct daemon *d)
+{
+    int64_t now_ms = daemon_now_ms(d);
+    int64_t seq = d->durable_seq;
+    int64_t next_ms;
+    struct err err;
+
+    if (content_sync(d->content, &err) != 0) { /* what a fact names must be there before it */
+        if (d->full.code == 0) {
+            hook_disk_full(d, true, &err);
+        }
+        return now_ms + RETRY_MS;
+    }
+    put_clock_step(d);
+    next_ms = engine_step(d->engine, now_ms);
+    if (d->durable_seq != seq) {
+        eventlog_wake(d->events);
+    }
+    return next_ms;
+}
+
+static void tick(struct daemon *d)
+{
+    int64_t now_ms = daemon_now_ms(d);
+
+    notify_watchdog();
+    if (d->clock_step_ms != 0) {
+        loop_step_soon(d->loop);
+    }
+    if (now_ms >= d->trim_ms) {
+        idempotency_trim(d->idempotency, now_ms);
+        d->trim_ms = now_ms + TRIM_MS;
+    }
+}
+
+/* ---- stop ---- */
+
+static void put_state(struct daemon *d, enum fact_kind kind, const char *reason)
+{
+    struct fact_daemon_state body = {.version = MUSTER_VERSION,
+                                     .frozen = engine_frozen(d->engine),
+                                     .reason = reason};
+    struct fact fact = {.kind = kind, .body.as_DAEMON_STARTED = &body};
+
+    engine_put(d->engine, &fact, NULL, NULL);
+}
+
+static void stopped(void *arg)
+{
+    struct daemon *d = arg;
+
+    put_state(d, FACT_DAEMON_STOPPED, "asked to stop");
+    daemon_step(d);
+    loop_end(d->loop);
+}
+
+static void stop(struct daemon *d, int number)
+{
+    if (d->stopping) {
+        note(NOTE_WARN, "signal=%d again: ending at once", number);
+        loop_end(d->loop);
+        return;
+    }
+    note(NOTE_INFO, "signal=%d: stopping, tasks run on", number);
+    d->stopping = true;
+    notify_stopping();
+    eventlog_wake(d->events);
+    server_stop(d->server, stopped, d);
+}
+
+int daemon_run(struct daemon *d, struct err *err)
+{
+    const struct policy *policy = view_policy(engine_core(d->engine));
+
+    notify_ready();
+    note(NOTE_INFO, "ready socket=%s listen=%s state=%s seq=%" PRId64 "%s%s", d->socket, d->listen,
+         d->state, d->durable_seq, d->options.simulate ? " simulated GPUs are allowed" : "",
+         engine_frozen(d->engine) ? " FROZEN" : "");
+    if (policy != NULL) {
+        notify_status("Running.");
+    }
+    return loop_run(d->loop, err);
+}
+
+/* ---- the policy file ---- */
+
+void daemon_reload(struct daemon *d)
+{
+    struct err err;
+
+    notify_reloading();
+    if (opening_policy(d, &err) != 0) {
+        note(NOTE_ERROR, "the policy stays as it was: %s", err.text);
+    }
+    notify_ready();
+}
+
+/* ---- life ---- */
+
+int daemon_open(const struct daemon_options *options, struct daemon **ret, struct err *err)
+{
+    struct daemon *d = mem_new(1, sizeof(*d));
+    struct loop_hooks hooks = {
+        .d = d,
+        .step = daemon_step,
+        .now_ms = daemon_now_ms,
+        .stop = stop,
+        .reload = daemon_reload,
+        .tick = tick,
+    };
+    int rc;
+
+    d->options = *options;
+    d->spec_arena = arena_make();
+    d->jobs = jobindex_new();
+    d->events = eventlog_new(d);
+    d->idempotency = idempotency_new();
+    d->base = event_base_new();
+    CHECK(d->base != NULL);
+    rc = opening_state(d, err);
+    if (rc == 0) {
+        rc = opening_engine(d, err);
+    }
+    if (rc == 0) {
+        rc = loop_new(d->base, &hooks, &d->loop, err);
+    }
+    if (rc == 0) {
+        rc = opening_backend(d, err);
+    }
+    if (rc == 0) {
+        put_state(d, FACT_DAEMON_STARTED, d->frozen_why == NULL ? "" : d->frozen_why);
+        rc = opening_policy(d, err);
+    }
+    if (rc == 0) {
+        daemon_step(d);
+        rc = opening_server(d, err);
+    }
+    if (rc != 0) {
+        daemon_close(d);
+        return rc;
+    }
+    *ret = d;
+    return 0;
+}
+
+void daemon_close(struct daemon *d)
+{
+    if (d == NULL) {
+        return;
+    }
+    server_free(d->server);
+    eventlog_free(d->events);
+    if (d->local != NULL) {
+        d->local->ops->free(d->local);
+    }
+    engine_close(d->engine);
+    journal_close(d->journal);
+    loop_free(d->loop);
+    content_close(d->content);
+    people_close(d->people);
+    idempotency_free(d->idempotency);
+    jobindex_free(d->jobs);
+    daemon_site_free(d->site);
+    if (d->base != NULL) {
+        event_base_free(d->base);
+    }
+    vec_fini(&d->durable);
+    vec_fini(&d->token_uses);
+    arena_free(d->spec_arena);
+    mem_free(d->state);
+    mem_free(d->socket);
+    mem_free(d->listen);
+    mem_free(d->file_digest);
+    mem_free(d->refused);
+    mem_free(d->frozen_why);
+    mem_free(d);
+}

@@ -1,0 +1,18 @@
+/* jobview - a job as the API shows it. */
+#ifndef MUSTER_DAEMON_JOBVIEW_H
+#define MUSTER_DAEMON_JOBVIEW_H
+
+#include "core/why.h"
+#include "daemon/daemon.h"
+
+/* One row of a list. */
+json_t *jobview_row(struct daemon *d, const struct job *j);
+/* The row with groups, tasks, history and command. */
+json_t *jobview_full(struct daemon *d, const struct job *j);
+json_t *jobview_why(struct daemon *d, const struct why *w);
+/* Names by index; "" where there is none. */
+const char *jobview_pool_name(struct daemon *d, int pool);
+const char *jobview_pool_of_id(struct daemon *d, int64_t pool_id);
+const char *jobview_queue_name(struct daemon *d, int64_t queue_id);
+
+#endif

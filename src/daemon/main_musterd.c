@@ -1,0 +1,165 @@
+/* musterd - the daemon: its command line. */
+#include "base/check.h"
+#include "config/config.h"
+#include "daemon/crashmark.h"
+#include "daemon/daemon.h"
+
+#include <argp.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIG_USUAL "/etc/muster/muster.yaml"
+
+enum {
+    KEY_STATE = 256,
+    KEY_SOCKET,
+    KEY_LISTEN,
+    KEY_SIMULATE,
+    KEY_CHECK,
+    KEY_SHEPHERD,
+    KEY_THAW,
+    KEY_SETTINGS
+};
+
+struct arguments {
+    struct daemon_options options;
+    const char *check; /* only look at this file */
+    bool settings;
+};
+
+static const struct argp_option OPTIONS[] = {
+    {"config", 'c', "FILE", 0, "Configuration (" CONFIG_USUAL ")", 0},
+    {"state", KEY_STATE, "DIR", 0, "Directory of the journal and all other state", 0},
+    {"socket", KEY_SOCKET, "PATH", 0, "Unix socket for local callers", 0},
+    {"listen", KEY_LISTEN, "ADDRESS:PORT", 0, "Plain HTTP on a loopback address", 0},
+    {"simulate", KEY_SIMULATE, NULL, 0, "Allow nodes with simulated GPUs", 0},
+    {"check", KEY_CHECK, "FILE", 0, "Only check a configuration, and say all that is wrong", 0},
+    {"foreground", 'f', NULL, 0, "Stay in the foreground (always so; for unit files)", 0},
+    {"shepherd", KEY_SHEPHERD, "PATH", 0, "Program that supervises tasks", 0},
+    {"thaw", KEY_THAW, NULL, 0, "Plan again after crashes that froze musterd", 0},
+    {"settings", KEY_SETTINGS, NULL, OPTION_HIDDEN, "Print all settings as roff", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+
+    switch (key) {
+    case 'c':
+        a->options.config = arg;
+        return 0;
+    case KEY_STATE:
+        a->options.state = arg;
+        return 0;
+    case KEY_SOCKET:
+        a->options.socket = arg;
+        return 0;
+    case KEY_LISTEN:
+        a->options.listen = arg;
+        return 0;
+    case KEY_SIMULATE:
+        a->options.simulate = true;
+        return 0;
+    case KEY_CHECK:
+        a->check = arg;
+        return 0;
+    case KEY_SHEPHERD:
+        a->options.shepherd = arg;
+        return 0;
+    case KEY_THAW:
+        a->options.thaw = true;
+        return 0;
+    case KEY_SETTINGS:
+        a->settings = true;
+        return 0;
+    case 'f':
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "there are no arguments but options: \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    (void)state;
+    fprintf(stream, "musterd %s\n", MUSTER_VERSION);
+}
+
+static int check_file(const char *path)
+{
+    struct arena *arena = arena_make();
+    struct complaints c;
+    struct config config;
+    struct err err;
+    int rc;
+
+    complaints_init(&c, arena, path);
+    rc = config_load(path, &c, &config, NULL, &err);
+    if (rc == 0) {
+        printf("%s: good: %zu pools, %zu queues, %zu nodes, %zu users\n", path,
+               config.policy.pool_count, config.policy.queue_count, config.policy.node_count,
+               config.policy.user_count);
+    } else if (c.count == 0) {
+        fprintf(stderr, "%s\n", err.text);
+    }
+    for (size_t i = 0; i < c.count; i++) {
+        fprintf(stderr, "%s\n", c.items[i].text);
+    }
+    if (c.total > c.count) {
+        fprintf(stderr, "%s: and %zu more\n", path, c.total - c.count);
+    }
+    arena_free(arena);
+    return rc == 0 ? 0 : err_exit(rc);
+}
+
+static int print_settings(void)
+{
+    CLEANUP(str_fini) struct str text = {0};
+
+    config_manual(&text);
+    fputs(str_text(&text), stdout);
+    return fflush(stdout) == 0 ? 0 : 1;
+}
+
+static int run(const struct daemon_options *options)
+{
+    struct daemon *d = NULL;
+    struct err err;
+    int rc = daemon_open(options, &d, &err);
+
+    if (rc == 0) {
+        rc = daemon_run(d, &err);
+        daemon_close(d);
+    }
+    if (rc != 0) {
+        fprintf(stderr, "musterd: %s: %s\n", err_name(rc), err.text);
+        return err_exit(rc);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp ARGP = {OPTIONS, parse,
+                                     NULL,    "musterd - the scheduler of a private GPU cluster",
+                                     NULL,    NULL,
+                                     NULL};
+    struct arguments a = {.options = {.config = CONFIG_USUAL}};
+
+    setlocale(LC_ALL, "C.UTF-8");
+    argp_program_version_hook = print_version;
+    argp_parse(&ARGP, argc, argv, 0, NULL, &a);
+    if (a.settings) {
+        return print_settings();
+    }
+    if (a.check != NULL) {
+        return check_file(a.check);
+    }
+    return run(&a.options);
+}

@@ -1,0 +1,199 @@
+#include "daemon/policyplan.h"
+
+#include "base/check.h"
+#include "base/quantity.h"
+#include "core/why.h"
+#include "daemon/jsonout.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct copy {
+    struct core *core;
+    struct decisions decisions; /* of one plan */
+};
+
+struct trial {
+    struct daemon *d;
+    struct arena *arena;
+    struct copy old; /* under the policy in force */
+    struct copy new;
+    int64_t now_ms;
+    json_t *effects;
+};
+
+static void effect(const struct trial *t, int64_t job, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static void effect(const struct trial *t, int64_t job, const char *fmt, ...)
+{
+    char text[1024];
+    json_t *o = json_object();
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    jsonout_id(o, "job", job);
+    jsonout_text(o, "text", text);
+    json_array_append_new(t->effects, o);
+}
+
+static int copy_core(struct trial *t, const struct policy *policy, struct copy *ret,
+                     struct err *err)
+{
+    CLEANUP(str_fini) struct str text = {0};
+    struct fact_policy_set body = {.subject = ""};
+    struct fact fact = {.kind = FACT_POLICY_SET, .body.as_POLICY_SET = &body};
+    int rc;
+
+    core_snapshot(engine_core(t->d->engine), &text);
+    rc = core_restore(str_text(&text), text.len, &ret->core, err);
+    if (rc != 0) {
+        return rc;
+    }
+    if (policy != NULL) {
+        body.policy = *policy;
+        fact.at_ms = t->now_ms;
+        fact.seq = t->d->durable_seq + 1;
+        rc = core_apply(ret->core, &fact, err);
+    }
+    if (rc == 0) {
+        core_plan(ret->core, t->now_ms, &ret->decisions);
+    }
+    return rc;
+}
+
+static bool would_start(const struct copy *c, int64_t job)
+{
+    for (size_t i = 0; i < c->decisions.count; i++) {
+        const struct fact *f = &c->decisions.items[i];
+
+        if (f->kind == FACT_JOB_STARTED && fact_of(f, JOB_STARTED)->job == job) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_never(const struct why *w)
+{
+    for (size_t i = 0; i < w->blocker_count; i++) {
+        if (w->blockers[i].code == WHY_NEVER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void compare_job(const struct trial *t, const struct job *j)
+{
+    bool before = would_start(&t->old, j->id);
+    bool after = would_start(&t->new, j->id);
+    struct why old;
+    struct why new;
+
+    if (before != after) {
+        effect(t, j->id,
+               after ? "job %lld (%s) would start now"
+                     : "job %lld (%s) would no longer "
+                       "start now",
+               (long long)j->id, j->name);
+        return;
+    }
+    if (after || why_job(t->old.core, j->id, t->now_ms, t->arena, &old, NULL) != 0 ||
+        why_job(t->new.core, j->id, t->now_ms, t->arena, &new, NULL) != 0) {
+        return;
+    }
+    if (is_never(&new) && !is_never(&old)) {
+        effect(t, j->id, "job %lld (%s) could never run: %s", (long long)j->id, j->name,
+               new.summary);
+    } else if (new.earliest_ms > old.earliest_ms && old.earliest_ms != 0) {
+        char text[QUANTITY_TEXT_MAX];
+
+        quantity_duration_text(new.earliest_ms - old.earliest_ms, text);
+        effect(t, j->id, "job %lld (%s) would wait %s longer", (long long)j->id, j->name, text);
+    } else if (strcmp(old.summary, new.summary) != 0) {
+        effect(t, j->id, "job %lld (%s): %s", (long long)j->id, j->name, new.summary);
+    }
+}
+
+/* Queues that would be above a limit, and pools whose reserves nobody can deliver. */
+static void check_limits(const struct trial *t)
+{
+    const struct queue_tree *tree = view_queues(t->new.core);
+
+    for (int q = 0; tree != NULL && q < tree->count; q++) {
+        for (int p = 0; p < view_pool_count(t->new.core); p++) {
+            const struct queue_quota *quota = &tree->items[q].quotas[p];
+            char used[QUANTITY_TEXT_MAX];
+            char limit[QUANTITY_TEXT_MAX];
+
+            if (quota->limit == QUEUE_NO_LIMIT || quota->plain <= quota->limit) {
+                continue;
+            }
+            quantity_gpus_text(quota->plain, used);
+            quantity_gpus_text(quota->limit, limit);
+            effect(t, 0,
+                   "queue %s uses %s GPUs of pool %s, its limit would be %s: nothing is stopped, "
+                   "nothing of it starts until it is under",
+                   tree->items[q].name, used, view_pool(t->new.core, p)->name, limit);
+        }
+    }
+}
+
+/* Told to stop for a claim that the new policy allows: reserves have moved. */
+static void check_victims(const struct trial *t)
+{
+    for (size_t i = 0; i < t->new.decisions.count; i++) {
+        const struct fact *f = &t->new.decisions.items[i];
+        const struct fact_job_claimed *claim;
+
+        if (f->kind != FACT_JOB_CLAIMED) {
+            continue;
+        }
+        claim = fact_of(f, JOB_CLAIMED);
+        for (size_t v = 0; v < claim->victim_count; v++) {
+            effect(t, claim->victims[v].job,
+                   "job %lld would be asked to stop for job %lld, which becomes entitled",
+                   (long long)claim->victims[v].job, (long long)claim->job);
+        }
+    }
+}
+
+static void compare_jobs(const struct trial *t)
+{
+    const struct core *core = engine_core(t->d->engine);
+    int told = 0;
+
+    for (const struct job *j = view_job_next(core, 0); j != NULL && told < POLICYPLAN_JOBS_MAX;
+         j = view_job_next(core, j->id)) {
+        if (job_is_waiting(j)) {
+            compare_job(t, j);
+            told++;
+        }
+    }
+}
+
+int policyplan_effects(struct daemon *d, const struct policy *policy, json_t **ret, struct err *err)
+{
+    struct trial t = {.d = d, .now_ms = daemon_now_ms(d)};
+    int rc = copy_core(&t, NULL, &t.old, err);
+
+    t.arena = arena_make();
+    t.effects = json_array();
+    if (rc == 0) {
+        rc = copy_core(&t, policy, &t.new, err);
+    }
+    if (rc == 0) {
+        check_limits(&t);
+        check_victims(&t);
+        compare_jobs(&t);
+        *ret = json_incref(t.effects);
+    }
+    json_decref(t.effects);
+    core_free(t.old.core);
+    core_free(t.new.core);
+    arena_free(t.arena);
+    return rc;
+}

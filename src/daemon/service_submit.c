@@ -1,0 +1,244 @@
+/* A submission is read, kept in the content store, and put to the engine as a fact; an array as
+ * many, answered together.  With ?dry_run=true the same is tried on a copy of the core. */
+#include "daemon/services.h"
+
+#include "base/check.h"
+#include "daemon/command.h"
+#include "daemon/idempotency.h"
+#include "daemon/jobview.h"
+#include "daemon/jsonout.h"
+#include "daemon/submitjson.h"
+
+#include <string.h>
+
+struct submission { /* waits for its facts to be durable; all elements share it */
+    struct asked asked;
+    struct idempotency_id id;
+    bool keyed;
+    bool is_array;
+    size_t left;    /* facts that have not come back */
+    size_t refused; /* of those that came */
+    struct err err; /* of the first refused */
+    json_t *jobs;
+};
+
+static void finish(struct daemon *d, struct submission *s)
+{
+    json_t *o;
+
+    if (json_array_size(s->jobs) == 0) {
+        if (s->keyed) {
+            idempotency_end(d->idempotency, &s->id, NULL);
+        }
+        answer_error(&s->asked, s->err.code, &s->err, "");
+    } else {
+        o = json_object();
+        if (s->is_array) {
+            json_object_set(o, "jobs", s->jobs);
+            json_object_set(o, "array", json_array_get(s->jobs, 0));
+        } else {
+            json_object_set(o, "job", json_array_get(s->jobs, 0));
+        }
+        if (s->keyed) {
+            idempotency_end(d->idempotency, &s->id, o);
+        }
+        answer_created(&s->asked, o);
+    }
+    json_decref(s->jobs);
+    mem_free(s);
+}
+
+static json_t *durable(struct daemon *d, const struct fact *fact, void *own)
+{
+    struct submission *s = own;
+    json_t *ids = jsonout_ids(&fact_of(fact, JOB_SUBMITTED)->id, 1);
+
+    json_array_extend(s->jobs, ids);
+    json_decref(ids);
+    if (--s->left == 0) {
+        finish(d, s);
+    }
+    return NULL;
+}
+
+static void failed(struct daemon *d, void *own, int rc, const struct err *err)
+{
+    struct submission *s = own;
+
+    (void)rc;
+    if (s->refused++ == 0) {
+        s->err = *err;
+    }
+    if (--s->left == 0) {
+        finish(d, s);
+    }
+}
+
+/* An array names its first id in every element, so ids are given out here and not by the engine. */
+static void put(struct daemon *d, struct submission *s, struct submitjson *sub)
+{
+    struct fact fact = {.kind = FACT_JOB_SUBMITTED, .body.as_JOB_SUBMITTED = &sub->fact};
+    struct command command = {.d = d, .answer = durable, .own = s, .failed = failed};
+    int64_t next = core_next_job(engine_core(d->engine));
+    int64_t first = d->next_job > next ? d->next_job : next;
+    size_t count = s->is_array ? sub->element_count : 1;
+
+    d->next_job = first + (int64_t)count;
+    s->left = count;
+    for (size_t i = 0; i < count; i++) {
+        sub->fact.array = s->is_array ? first : 0;
+        sub->fact.id = first + (int64_t)i;
+        sub->fact.element = s->is_array ? sub->elements[i] : 0;
+        command_put(&command, &fact);
+    }
+}
+
+static int keep_spec(struct daemon *d, json_t *spec, const struct idempotency_id *id,
+                     char digest[HASH_TEXT_MAX], struct err *err)
+{
+    char *text;
+    int rc;
+
+    if (id != NULL) {
+        json_object_set_new(spec, "key", json_string(id->key));
+        json_object_set_new(spec, "body", json_string(id->body));
+    }
+    text = json_dumps(spec, JSON_COMPACT);
+    CHECK(text != NULL);
+    rc = content_put(d->content, text, strlen(text), digest, err);
+    mem_free(text);
+    return rc;
+}
+
+/* True: the call is answered already. */
+static bool known_before(struct daemon *d, const struct asked *a, struct idempotency_id *id)
+{
+    enum idempotency_state state = IDEMPOTENCY_NEW;
+    json_t *answer = NULL;
+    struct err err;
+    int rc;
+
+    if (strlen(a->call->idempotency_key) > IDEMPOTENCY_KEY_MAX) {
+        answer_refuse(a, ERR_TOO_LARGE, "Idempotency-Key", "the key is longer than %d bytes",
+                      IDEMPOTENCY_KEY_MAX);
+        return true;
+    }
+    idempotency_id_of(a->call->caller.subject, a->call->idempotency_key, a->call->body, id);
+    rc = idempotency_find(d, id, &state, &answer, &err);
+    if (rc != 0) {
+        answer_error(a, rc, &err, "");
+    } else if (state == IDEMPOTENCY_KNOWN) {
+        answer_created(a, answer);
+    } else if (state == IDEMPOTENCY_BUSY) {
+        answer_refuse(a, ERR_BUSY, "", "the first request with this key is not answered yet");
+    }
+    return rc != 0 || state != IDEMPOTENCY_NEW;
+}
+
+static void submit(struct daemon *d, const struct asked *a, struct submitjson *sub)
+{
+    bool keyed = a->call->idempotency_key[0] != '\0';
+    struct submission *s;
+    struct idempotency_id id;
+    char digest[HASH_TEXT_MAX];
+    struct err err;
+    int rc;
+
+    if (keyed && known_before(d, a, &id)) {
+        return;
+    }
+    rc = keep_spec(d, sub->spec, keyed ? &id : NULL, digest, &err);
+    if (rc != 0) {
+        answer_error(a, rc, &err, "");
+        return;
+    }
+    sub->fact.spec = digest;
+    s = mem_new(1, sizeof(*s));
+    s->asked = *a;
+    s->asked.call = NULL; /* it does not outlive this call */
+    s->keyed = keyed;
+    s->is_array = sub->element_count > 0;
+    s->jobs = json_array();
+    if (keyed) {
+        s->id = id;
+        idempotency_begin(d->idempotency, &id, daemon_now_ms(d));
+    }
+    put(d, s, sub);
+}
+
+/* ---- dry run ---- */
+
+/* The job is submitted to a copy of the core, which plans; then the copy says why. */
+static void dry_run(struct daemon *d, const struct asked *a, struct submitjson *sub)
+{
+    CLEANUP(str_fini) struct str text = {0};
+    struct fact fact = {.kind = FACT_JOB_SUBMITTED, .body.as_JOB_SUBMITTED = &sub->fact};
+    struct core *copy = NULL;
+    struct decisions decisions = {0};
+    struct arena *arena = arena_make();
+    struct why why;
+    struct err err;
+    bool starts = false;
+    json_t *o;
+    int rc;
+
+    core_snapshot(engine_core(d->engine), &text);
+    rc = core_restore(str_text(&text), text.len, &copy, &err);
+    fact.at_ms = daemon_now_ms(d);
+    fact.seq = d->durable_seq + 1;
+    sub->fact.id = copy == NULL ? 0 : core_next_job(copy);
+    if (rc == 0) {
+        rc = core_apply(copy, &fact, &err);
+    }
+    if (rc == 0) {
+        core_plan(copy, fact.at_ms, &decisions);
+        for (size_t i = 0; i < decisions.count; i++) {
+            starts = starts || (decisions.items[i].kind == FACT_JOB_STARTED &&
+                                fact_of(&decisions.items[i], JOB_STARTED)->job == sub->fact.id);
+        }
+        rc = why_job(copy, sub->fact.id, fact.at_ms, arena, &why, &err);
+    }
+    if (rc != 0) {
+        answer_error(a, rc, &err, "");
+    } else {
+        o = json_object();
+        jsonout_text(o, "would", starts ? "start" : sub->fact.held ? "hold" : "wait");
+        json_object_set_new(o, "why", jobview_why(d, &why));
+        json_object_set_new(json_object_get(o, "why"), "job", json_null());
+        answer_json(a, o);
+    }
+    arena_free(arena);
+    core_free(copy);
+}
+
+void service_job_submit(struct daemon *d, const struct asked *a)
+{
+    static const char *const PARAMS[] = {"dry_run", NULL};
+    struct submitjson sub;
+    struct bodyread r;
+    struct arena *arena;
+    bool dry = false;
+
+    if (!answer_params(a, PARAMS) || !answer_param_bool(a, "dry_run", &dry)) {
+        return;
+    }
+    arena = arena_make();
+    bodyread_init(&r, arena);
+    if (!submitjson_read(d, &a->call->caller, a->call->body, &r, &sub)) {
+        answer_error(a, r.rc, &r.err, r.field);
+        arena_free(arena);
+        return;
+    }
+    r.rc = core_submit_check(engine_core(d->engine), &sub.fact, &r.err);
+    if (r.rc != 0) {
+        answer_error(a, r.rc, &r.err, "");
+    } else if (dry) {
+        dry_run(d, a, &sub);
+    } else if (engine_disk_full(d->engine)) {
+        answer_refuse(a, ERR_DISK_FULL, "", "the disk of the journal is full: no work is taken");
+    } else {
+        submit(d, a, &sub);
+    }
+    json_decref(sub.spec);
+    arena_free(arena);
+}

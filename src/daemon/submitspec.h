@@ -1,0 +1,18 @@
+/* submitspec - what the processes of a job are: command or script, environment, directory.  It goes
+ * to the content store, never to the journal. */
+#ifndef MUSTER_DAEMON_SUBMITSPEC_H
+#define MUSTER_DAEMON_SUBMITSPEC_H
+
+#include "backend/backend.h"
+#include "daemon/bodyread.h"
+
+#define SUBMITSPEC_FIELDS "command", "script", "args", "env", "dir", "output"
+
+/* From the body of a submission; the result is the caller's, {} where r failed. */
+json_t *submitspec_read(struct bodyread *r, const json_t *body, const char *account);
+
+/* From the text in the content store to what a backend starts; all of ret lives in the arena. */
+MUST_CHECK int submitspec_parse(const char *text, size_t len, struct arena *arena,
+                                struct backend_spec *ret, struct err *err);
+
+#endif
