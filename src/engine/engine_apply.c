@@ -26,23 +26,41 @@ int64_t engine_batch_next_seq(const struct engine *e)
     return e->batch.base_seq + (int64_t)e->batch.facts.count + 1;
 }
 
-void engine_batch_add(struct engine *e, const struct fact *fact)
+/* Write the fact behind the batch; it joins with batch_join, or is taken back. */
+static size_t batch_write(struct engine *e, const struct fact *fact)
+{
+    size_t offset = e->batch.bytes.len;
+
+    codec_encode_fact(fact, &e->batch.bytes);
+    return offset;
+}
+
+static void batch_take_back(struct engine *e, size_t offset)
+{
+    e->batch.bytes.len = offset;
+    e->batch.bytes.text[offset] = '\0';
+}
+
+static void batch_join(struct engine *e, const struct fact *fact, size_t offset)
 {
     struct engine_batch *b = &e->batch;
-    size_t offset = b->bytes.len;
-    struct journal_record record = {
+    const struct journal_record record = {
         .epoch = e->config.epoch,
         .at_ms = fact->at_ms,
         .true_at_ms = fact->true_at_ms != 0 ? fact->true_at_ms : fact->at_ms,
         .kind = fact_kind_name(fact->kind),
         .version = RECORD_VERSION,
+        .len = b->bytes.len - offset,
     };
 
-    codec_encode_fact(fact, &b->bytes);
-    record.len = b->bytes.len - offset;
     vec_push(&b->offsets, offset);
     vec_push(&b->records, record);
     vec_push(&b->facts, *fact);
+}
+
+void engine_batch_add(struct engine *e, const struct fact *fact)
+{
+    batch_join(e, fact, batch_write(e, fact));
 }
 
 static int64_t cpu_us(const struct engine *e)
@@ -98,19 +116,37 @@ static void fill_ids(struct engine *e, struct engine_item *item)
     }
 }
 
+/* The journal takes UTF-8 only: one bad text must not hold up the whole batch. */
+static int check_text(struct engine *e, size_t offset, struct err *err)
+{
+    const struct str *bytes = &e->batch.bytes;
+
+    return str_is_utf8(bytes->text + offset, bytes->len - offset)
+               ? 0
+               : err_set(err, ERR_SYNTAX, "a text in it is not UTF-8");
+}
+
 static void apply_item(struct engine *e, struct engine_item *item, int64_t at_ms)
 {
     struct fact *fact = &item->fact;
+    size_t offset;
 
     fill_ids(e, item);
     fact->at_ms = at_ms;
     fact->true_at_ms = fact->true_at_ms == at_ms ? 0 : fact->true_at_ms;
     fact->seq = engine_batch_next_seq(e);
-    item->rc = engine_core_apply(e, fact, &item->err);
+    offset = batch_write(e, fact);
+    item->rc = check_text(e, offset, &item->err);
+    if (item->rc == 0) {
+        item->rc = engine_core_apply(e, fact, &item->err);
+    }
     if (item->rc == 0) {
         item->at = e->batch.facts.count;
-        engine_batch_add(e, fact);
-    } else if (item->world) {
+        batch_join(e, fact, offset);
+        return;
+    }
+    batch_take_back(e, offset);
+    if (item->world) {
         e->stats.stale++; /* a report that came twice, late, or about what is over */
     } else {
         e->stats.refused++;
