@@ -139,7 +139,7 @@ static const struct schema_field BODY_node_seen_fields[] = {
     SCHEMA_LIST(fact_node_seen, domains, domain_count, &POLICY_LABEL_SCHEMA),
     SCHEMA_LIST(fact_node_seen, devices, device_count, &BODY_device),
 };
-static SCHEMA_DEFINE(BODY_node_seen, "node_seen", fact_node_seen);
+SCHEMA_DEFINE(BODY_node_seen, "node_seen", fact_node_seen);
 
 static const struct schema_field BODY_node_state_fields[] = {
     SCHEMA_INT(fact_node_state, node),
@@ -205,7 +205,7 @@ static const struct schema_field BODY_job_submitted_fields[] = {
     SCHEMA_LIST(fact_job_submitted, groups, group_count, &BODY_group),
     SCHEMA_TEXT(fact_job_submitted, spec),
 };
-static SCHEMA_DEFINE(BODY_job_submitted, "job_submitted", fact_job_submitted);
+SCHEMA_DEFINE(BODY_job_submitted, "job_submitted", fact_job_submitted);
 
 static const struct schema_field BODY_job_asked_fields[] = {
     SCHEMA_INT(fact_job_asked, job),
@@ -292,7 +292,7 @@ static const struct schema_field BODY_grant_fields[] = {
     SCHEMA_INT(fact_grant, cpu_milli),
     SCHEMA_INT(fact_grant, memory_bytes),
 };
-static SCHEMA_DEFINE(BODY_grant, "grant", fact_grant);
+SCHEMA_DEFINE(BODY_grant, "grant", fact_grant);
 
 static const struct schema_field BODY_number_fields[] = {
     SCHEMA_TEXT(fact_number, name),
@@ -306,7 +306,7 @@ static const struct schema_field BODY_reason_fields[] = {
     SCHEMA_LIST(fact_reason, numbers, number_count, &BODY_number),
     SCHEMA_INTS(fact_reason, jobs, job_count),
 };
-static SCHEMA_DEFINE(BODY_reason, "reason", fact_reason);
+SCHEMA_DEFINE(BODY_reason, "reason", fact_reason);
 
 static const struct schema_field BODY_job_started_fields[] = {
     SCHEMA_INT(fact_job_started, job),

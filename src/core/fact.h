@@ -391,6 +391,9 @@ struct fact {
 /* The body of a fact, for reading: fact_of(f, JOB_SUBMITTED)->queue. */
 #define fact_of(f, KIND) ((f)->body.as_##KIND)
 
+/* Of parts that the snapshot shares. */
+extern const struct schema BODY_grant, BODY_reason, BODY_job_submitted, BODY_node_seen;
+
 const char *fact_kind_name(enum fact_kind kind);
 /* FACT_NONE for a name that no kind has. */
 enum fact_kind fact_kind_of(const char *name);

@@ -3,6 +3,7 @@
 #ifndef MUSTER_CORE_JOB_H
 #define MUSTER_CORE_JOB_H
 
+#include "base/omap.h"
 #include "base/vec.h"
 #include "core/fact.h"
 
@@ -35,7 +36,8 @@ struct lease_task {
     int16_t group;
     int16_t state; /* enum task_state */
     int32_t node;  /* index */
-    int32_t device_count;
+    int16_t device_count;
+    bool marked; /* planner: told to stop by this plan */
     struct lease_device *devices;
     int64_t cpu_milli;
     int64_t memory_bytes;
@@ -49,12 +51,14 @@ struct shape {
     int refs;
     struct arena *arena;
     const struct fact_job_submitted
-        *ask;        /* id, name, subject, spec are those of its first job: do not use */
-    int queue;       /* index of the leaf; kept by the core when the policy changes */
-    int64_t need_gu; /* of the minimum, in the first pool that can tell; see shape_need */
+        *ask;  /* id, name, subject, spec are those of its first job: do not use */
+    int queue; /* index of the leaf; kept by the core when the policy changes */
     int64_t min_tasks;
     bool elastic;
-    VEC(struct job *) waiting; /* by age, id */
+    int64_t hash;
+    char *text;          /* canonical, what makes shapes equal */
+    struct shape *next;  /* of the same hash */
+    struct omap waiting; /* by age, id */
     /* planner's memo: generation of each pool when it was last found not startable */
     int64_t *failed;
     int failed_count;
@@ -76,7 +80,9 @@ struct job_stop { /* of an attempt that was told to stop */
 
 struct nomination {
     bool is;
-    int pool; /* index */
+    bool move; /* the job is being moved there: it is still stopping elsewhere */
+    int pool;  /* index */
+    int64_t pool_id;
     int64_t step;
     int64_t since_ms;
     int64_t latest_ms; /* the last deadline of its victims */
@@ -91,6 +97,7 @@ struct job {
     const struct fact_job_submitted *ask; /* shape->ask; group and limits */
     char *name;
     char *subject;
+    int64_t subject_key; /* hash of subject, for comparing */
     char *spec;
     int64_t array;
     int64_t element;
@@ -111,7 +118,8 @@ struct job {
     bool requeue_asked;
     bool done_said;
     /* the lease */
-    int pool; /* index, -1 = none */
+    int pool;        /* index, -1 = none */
+    int64_t pool_id; /* 0 = none */
     lease_tasks tasks;
     int64_t leased_gu;
     int64_t stopping_gu; /* part of it whose tasks were told to stop */
@@ -122,7 +130,12 @@ struct job {
     int64_t checkpoint_ms; /* last usable one of any attempt, 0 = none */
     VEC(int64_t) passes;
     struct job_stop stop;
-    int64_t broken_ms; /* fell below its minimum then, 0 = whole */
+    VEC(int64_t) finished; /* by group: tasks of this attempt that ended well */
+    int64_t timer_ms;      /* its entry in the core's timers, 0 = none */
+    int timed_in;          /* pool whose `timed` counts it, -1 = none */
+    bool listed;           /* in its queue's `active` */
+    int64_t broken_ms;     /* fell below its minimum then, 0 = whole */
+    int64_t unsaved_gu_ms; /* of tasks that are gone: units × ms since they were last saved */
     int64_t end_status;
     int64_t end_signal;
     bool ended_badly;   /* some task ended other than with status 0 */
@@ -131,6 +144,11 @@ struct job {
     int64_t fault_node; /* id */
     int64_t ended_ms;
     struct nomination nomination;
+    /* planner's scratch */
+    bool decided;           /* by this plan: started or promised */
+    bool unseated;          /* its nomination was taken over by this plan */
+    bool marked;            /* a victim of this plan */
+    int64_t grow_failed;    /* generation of its pool when no growth was possible */
     struct fact_reason why; /* of the last decision about it, in why_arena */
     struct arena *why_arena;
     int64_t why_seq;

@@ -32,7 +32,9 @@ struct device {
     int64_t memory[LEDGER_COUNT]; /* of shares */
     int count[LEDGER_COUNT];      /* tasks */
     int whole;                    /* tasks that hold or were promised the whole card */
-    struct slice layout;
+    struct slice layout;          /* held and leaving */
+    struct slice promised;        /* nominated; may lie over what is leaving */
+    int share_count;              /* tasks with a share of it */
     int share_top;         /* queue index of the top queue whose shares lie on it, -1 = none */
     int64_t share_subject; /* interned subject, when the pool says user; 0 = none */
     bool share_mps;
@@ -41,12 +43,14 @@ struct device {
     /* cached contributions to the sums of the pool */
     int64_t capacity_gu;
     int64_t taken_gu;
+    int64_t held_gu;
     bool free_whole;
 };
 
 struct node {
     int64_t id;
     int index; /* in the core's list, by id */
+    int64_t pool_id;
     int pool;  /* pool index, -1 = in none */
     int place; /* position in the pool's list */
     const char *name;
@@ -68,12 +72,17 @@ struct node {
     struct device *devices;
     int device_count;
     /* what lies on it */
-    int64_t cpu_used;
-    int64_t memory_used;
+    int64_t cpu[LEDGER_COUNT];
+    int64_t memory[LEDGER_COUNT];
     int task_count;
     int free_whole;      /* whole cards that a task could take now */
+    int64_t timer_ms;    /* its entry in the core's timers, 0 = none */
     struct arena *arena; /* its texts and tables */
 };
+
+/* CPU and memory that nothing holds or was promised. */
+int64_t node_cpu_free(const struct node *n);
+int64_t node_memory_free(const struct node *n);
 
 /* No new task may start on a node that is not usable. */
 static inline bool node_usable(const struct node *n)

@@ -28,12 +28,15 @@ struct pool {
     int level_count;
     int64_t capacity_gu; /* in service or still held */
     int64_t taken_gu;    /* held or promised, each device once */
+    int64_t held_gu;     /* held or leaving: what is physically used */
     int64_t free_whole;  /* whole cards free */
     /* bitmap of positions in `nodes` by free_whole */
     uint64_t *by_free[POOL_CARDS_MAX + 1];
     int by_free_count[POOL_CARDS_MAX + 1];
     size_t words;
-    int timed; /* active jobs that end by a known time */
+    int64_t nominal_gu; /* all its devices, in service or not */
+    bool no_reserve;    /* no queue states one: the single top queue has it all */
+    int timed;          /* active jobs that end by a known time */
     /* planner's memo: bumped when a waiting job might start that could not before */
     int64_t generation;
 };

@@ -49,12 +49,16 @@ struct queue_tree {
     struct queue *items;
     int count;
     int pool_count;
+    int64_t *kept;        /* by pool: Σ keep over all queues */
     int64_t *unused_keep; /* by pool: Σ over all queues of max(0, keep - U) */
 };
 
 /* A tree from a policy that core_policy_check found good; the policy is lent for its life. */
 struct queue_tree *queue_tree_new(const struct policy *policy);
 void queue_tree_free(struct queue_tree *t);
+/* Compute T, keep and the unused keep of one pool anew, after written reserves or usage were set
+ * directly. */
+void queue_settle(struct queue_tree *t, int pool);
 /* Index of an id or a name, -1 if there is none. */
 int queue_index(const struct queue_tree *t, int64_t id);
 int queue_index_of_name(const struct queue_tree *t, const char *name);

@@ -1,0 +1,715 @@
+/* A set of victims is tried by taking it off the ledgers, testing the quota rules and placing the
+ * claimant on what is left, and putting everything back.  Up to CLAIM_EXACT_MAX candidates all sets
+ * are tried, smallest first, without the supersets of those that work; above, node by node for a
+ * claim of one task, and by four greedy orders with giving back what turns out not to be needed. */
+#include "core/claim.h"
+
+#include "base/check.h"
+#include "core/harm.h"
+#include "core/place.h"
+#include "core/state.h"
+#include "core/units.h"
+
+#include <stdlib.h>
+
+#define GREEDY_ORDERS   4
+#define NODES_TRIED_MAX 16
+
+typedef VEC(const struct claim_unit *) unit_set;
+
+struct hunt { /* one search */
+    struct core *c;
+    const struct ask *ask;
+    claim_units units;
+    unit_set best;
+    struct harm best_harm;
+    bool found;
+};
+
+void trial_fini(struct trial *t)
+{
+    vec_fini(&t->tasks);
+    vec_fini(&t->victims);
+    for (size_t i = 0; i < t->moves.count; i++) {
+        vec_fini(&t->moves.items[i].tasks);
+    }
+    vec_fini(&t->moves);
+    vec_fini(&t->passes);
+}
+
+/* ---- the ledgers ---- */
+
+bool claim_quota_fits(const struct core *c, const struct ask *ask)
+{
+    int whose;
+
+    if (ask->job->ask->nonpreemptible &&
+        !c->queues->items[ask->job->queue].row->nonpreemptible_may_borrow &&
+        !quota_fixed_fits(c->queues, ask->pool, ask->job->queue, ask->need_gu, &whose)) {
+        return false;
+    }
+    return quota_avail(c->queues, ask->pool, ask->job->queue) >= ask->need_gu;
+}
+
+bool claim_place(struct core *c, const struct ask *ask, enum ledger ledger, lease_tasks *ret)
+{
+    if (ask->group < 0) {
+        return place_start(c, ask->job, ask->pool, ledger, ret);
+    }
+    return place_group(c, ask->job, ask->pool, ask->group, ask->numbers, ask->count, ledger, ret);
+}
+
+static void drop_task(struct core *c, struct job *j, const struct lease_task *t, int pool)
+{
+    enum ledger l = load_ledger(t);
+
+    load_take(c, j, t, l);
+    load_quota(c, j, pool, load_task_gu(t), l == LEDGER_LEAVING, -1);
+}
+
+static void drop_leaving_of(struct core *c, struct job *j, int pool)
+{
+    for (size_t i = 0; i < j->tasks.count && j->pool == pool; i++) {
+        if (load_ledger(&j->tasks.items[i]) == LEDGER_LEAVING) {
+            drop_task(c, j, &j->tasks.items[i], pool);
+        }
+    }
+}
+
+void claim_drop_leaving(struct core *c, int pool)
+{
+    for (struct omap_item *i = omap_first(&c->leaving); i != NULL; i = omap_next(i)) {
+        drop_leaving_of(c, i->value, pool);
+    }
+    for (size_t i = 0; i < c->touched.count; i++) {
+        struct job *j = c->touched.items[i];
+
+        if (omap_get(&c->leaving, (struct omap_key){j->id, 0, 0}) == NULL) {
+            drop_leaving_of(c, j, pool);
+        }
+    }
+}
+
+void claim_drop_unit(struct core *c, const struct claim_unit *u, int pool)
+{
+    struct job *j = u->job;
+
+    if (u->kind == UNIT_TASK) {
+        drop_task(c, j, &j->tasks.items[u->at], pool);
+        return;
+    }
+    if (u->kind == UNIT_NOMINEE) {
+        for (size_t i = 0; i < j->nomination.tasks.count; i++) {
+            load_take(c, j, &j->nomination.tasks.items[i], LEDGER_PROMISED);
+            load_quota(c, j, pool, load_task_gu(&j->nomination.tasks.items[i]), false, -1);
+        }
+        return;
+    }
+    for (size_t i = 0; i < j->tasks.count; i++) {
+        if (load_ledger(&j->tasks.items[i]) == LEDGER_HELD) {
+            drop_task(c, j, &j->tasks.items[i], pool);
+        }
+    }
+}
+
+/* ---- is a set lawful and sufficient? ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const struct claim_unit *x = *(const struct claim_unit *const *)a;
+    const struct claim_unit *y = *(const struct claim_unit *const *)b;
+
+    if (x->gu != y->gu) {
+        return x->gu < y->gu ? -1 : 1;
+    }
+    if (x->job->id != y->job->id) {
+        return x->job->id < y->job->id ? -1 : 1;
+    }
+    return x->at - y->at;
+}
+
+/* Taking other queues' jobs the smallest first is lawful if any order is: in each queue and
+ * ancestor the largest comes last, so what was taken before it is the least it can be. */
+static bool take_lawfully(struct hunt *h, unit_set *set)
+{
+    struct core *c = h->c;
+    int pool = h->ask->pool->index;
+    int leaf = h->ask->job->queue;
+    int cover;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i]->own) {
+            claim_drop_unit(c, set->items[i], pool);
+        }
+    }
+    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu);
+    for (size_t i = 0; i < set->count; i++) {
+        const struct claim_unit *u = set->items[i];
+        int common;
+
+        if (u->own) {
+            continue;
+        }
+        common = queue_common(c->queues, u->job->queue, leaf);
+        if (!u->passer) {
+            if (!h->ask->take && (cover < 0 || queue_covers(c->queues, cover, u->job->queue))) {
+                return false;
+            }
+            if (!quota_over(c->queues, pool, u->job->queue, common)) {
+                return false;
+            }
+        }
+        claim_drop_unit(c, u, pool);
+    }
+    return true;
+}
+
+/* The child of `common` on the way to leaf. */
+static int below_common(const struct queue_tree *t, int leaf, int common)
+{
+    while (t->items[leaf].parent != common) {
+        leaf = t->items[leaf].parent;
+    }
+    return leaf;
+}
+
+/* fair_share: take.  Afterwards the claimant's share of what is borrowed is not above the victim's:
+ * a / wa <= b / wb in whole numbers; weight 0 ranks after every positive one. */
+static bool share_stays_fair(const struct core *c, const struct ask *ask, const struct job *victim)
+{
+    int common = queue_common(c->queues, victim->queue, ask->job->queue);
+    int mine = below_common(c->queues, ask->job->queue, common);
+    int theirs = below_common(c->queues, victim->queue, common);
+    int64_t my_weight = c->queues->items[mine].row->weight;
+    int64_t their_weight = c->queues->items[theirs].row->weight;
+    int64_t my_share = quota_borrowed(c->queues, ask->pool->index, mine);
+    int64_t their_share = quota_borrowed(c->queues, ask->pool->index, theirs);
+
+    if ((my_weight == 0) != (their_weight == 0)) {
+        return my_share == 0 || my_weight > 0;
+    }
+    if (my_weight == 0) {
+        my_weight = their_weight = 1;
+    }
+    return (int128)my_share * their_weight <= (int128)their_share * my_weight;
+}
+
+static bool take_is_fair(struct hunt *h, const unit_set *set)
+{
+    struct core *c = h->c;
+    size_t mark = load_mark(c);
+    bool fair = true;
+
+    if (!h->ask->take) {
+        return true;
+    }
+    load_quota(c, h->ask->job, h->ask->pool->index, h->ask->need_gu, false, 1);
+    for (size_t i = 0; i < set->count && fair; i++) {
+        fair = share_stays_fair(c, h->ask, set->items[i]->job);
+    }
+    load_undo(c, mark);
+    return fair;
+}
+
+/* No set member twice: a whole job and its single tasks, or more tasks than its surplus. */
+static bool is_proper(const unit_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct claim_unit *u = set->items[i];
+        int64_t same = 0;
+        int64_t have = 0;
+
+        if (u->kind != UNIT_TASK) {
+            continue;
+        }
+        for (size_t k = 0; k < set->count; k++) {
+            const struct claim_unit *o = set->items[k];
+
+            if (o->job != u->job) {
+                continue;
+            }
+            if (o->kind == UNIT_WHOLE) {
+                return false;
+            }
+            same += u->job->tasks.items[o->at].group == u->job->tasks.items[u->at].group;
+        }
+        for (size_t k = 0; k < u->job->tasks.count; k++) {
+            const struct lease_task *t = &u->job->tasks.items[k];
+
+            have += t->group == u->job->tasks.items[u->at].group && load_ledger(t) == LEDGER_HELD;
+        }
+        if (have - same < u->job->ask->groups[u->job->tasks.items[u->at].group].min_tasks) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does the set work?  The ledgers are as before afterwards; ret_harm is what it would do. */
+static bool set_works(struct hunt *h, unit_set *set, struct harm *ret_harm)
+{
+    struct core *c = h->c;
+    size_t mark = load_mark(c);
+    lease_tasks tasks = {0};
+    bool works = false;
+
+    if (!is_proper(set)) {
+        return false;
+    }
+    if (set->count > 1) {
+        qsort(set->items, set->count, sizeof(set->items[0]), by_size);
+    }
+    if (take_lawfully(h, set) && claim_quota_fits(c, h->ask) && take_is_fair(h, set)) {
+        *ret_harm = harm_of(c, h->ask, set->items, (int)set->count);
+        works = claim_place(c, h->ask, LEDGER_PROMISED, &tasks);
+    }
+    load_undo(c, mark);
+    vec_fini(&tasks);
+    return works;
+}
+
+static void keep_if_better(struct hunt *h, const unit_set *set, const struct harm *harm)
+{
+    if (h->found && !harm_less(harm, &h->best_harm)) {
+        return;
+    }
+    h->found = true;
+    vec_clear(&h->best);
+    for (size_t i = 0; i < set->count; i++) {
+        vec_push(&h->best, set->items[i]);
+    }
+    h->best_harm = *harm;
+    h->best_harm.units = h->best.items;
+}
+
+/* ---- all sets ---- */
+
+static int by_bits(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a;
+    unsigned y = *(const unsigned *)b;
+    int bits = __builtin_popcount(x) - __builtin_popcount(y);
+
+    return bits != 0 ? bits : x < y ? -1 : x > y;
+}
+
+static bool has_subset(const unsigned *good, int count, unsigned mask)
+{
+    for (int i = 0; i < count; i++) {
+        if ((good[i] & mask) == good[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Could the set free enough at all?  Cards and units are counted, nothing is placed. */
+static bool frees_enough(const struct hunt *h, const unit_set *set)
+{
+    int64_t free_gu = h->ask->pool->capacity_gu - h->ask->pool->taken_gu;
+
+    for (size_t i = 0; i < set->count; i++) {
+        free_gu += set->items[i]->gu;
+    }
+    return free_gu >= h->ask->need_gu;
+}
+
+static void try_all_sets(struct hunt *h, const unit_set *from)
+{
+    unsigned masks = 1U << from->count;
+    unsigned *order = arena_new(h->c->plan_arena, masks, sizeof(*order));
+    unsigned *good = arena_new(h->c->plan_arena, masks, sizeof(*good));
+    int good_count = 0;
+    unit_set set = {0};
+
+    for (unsigned m = 0; m < masks; m++) {
+        order[m] = m;
+    }
+    qsort(order, masks, sizeof(order[0]), by_bits);
+    for (unsigned k = 1; k < masks; k++) {
+        struct harm harm;
+
+        if (has_subset(good, good_count, order[k])) {
+            continue; /* a member of it could stay */
+        }
+        vec_clear(&set);
+        for (unsigned i = 0; i < from->count; i++) {
+            if ((order[k] >> i & 1) != 0) {
+                vec_push(&set, from->items[i]);
+            }
+        }
+        if (frees_enough(h, &set) && set_works(h, &set, &harm)) {
+            good[good_count++] = order[k];
+            keep_if_better(h, &set, &harm);
+        }
+    }
+    vec_fini(&set);
+}
+
+/* ---- greedy ---- */
+
+static int64_t cost_per_gpu(const struct claim_unit *u)
+{
+    return u->gu > 0 ? (int64_t)((int128)u->cost_gu_ms * 1000 / u->gu) : 0;
+}
+
+static int compare64(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_kind(const struct claim_unit *a, const struct claim_unit *b)
+{
+    if ((a->kind == UNIT_WHOLE) != (b->kind == UNIT_WHOLE)) {
+        return a->kind == UNIT_WHOLE ? 1 : -1;
+    }
+    if (a->own != b->own) {
+        return a->own ? 1 : -1;
+    }
+    return a->job->queue == b->job->queue ? compare64(a->job->ask->priority, b->job->ask->priority)
+                                          : 0;
+}
+
+static int compare_end(const struct claim_unit *a, const struct claim_unit *b)
+{
+    if (a->job->started_ms != b->job->started_ms) {
+        return a->job->started_ms > b->job->started_ms ? -1 : 1;
+    }
+    if (a->job->id != b->job->id) {
+        return a->job->id > b->job->id ? -1 : 1;
+    }
+    return b->at - a->at;
+}
+
+#define GREEDY_ORDER(name, key)                                                                    \
+    static int name(const void *pa, const void *pb)                                                \
+    {                                                                                              \
+        const struct claim_unit *a = *(const struct claim_unit *const *)pa;                        \
+        const struct claim_unit *b = *(const struct claim_unit *const *)pb;                        \
+        int verdict = compare_kind(a, b);                                                          \
+                                                                                                   \
+        verdict = verdict != 0 ? verdict : (key);                                                  \
+        return verdict != 0 ? verdict : compare_end(a, b);                                         \
+    }
+
+GREEDY_ORDER(by_cost_per_gpu, compare64(cost_per_gpu(a), cost_per_gpu(b)))
+GREEDY_ORDER(by_cost, compare64(a->cost_gu_ms, b->cost_gu_ms))
+GREEDY_ORDER(by_largest, compare64(b->gu, a->gu))
+GREEDY_ORDER(by_newest, 0)
+
+/* Is this unit lawful just now, after those that were taken? */
+static bool lawful_next(struct hunt *h, const struct claim_unit *u)
+{
+    struct core *c = h->c;
+    int pool = h->ask->pool->index;
+    int leaf = h->ask->job->queue;
+    int cover;
+
+    if (u->own || u->passer) {
+        return true;
+    }
+    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu);
+    return (h->ask->take || (cover >= 0 && !queue_covers(c->queues, cover, u->job->queue))) &&
+           quota_over(c->queues, pool, u->job->queue, queue_common(c->queues, u->job->queue, leaf));
+}
+
+static bool fits_now(struct hunt *h)
+{
+    size_t mark = load_mark(h->c);
+    lease_tasks tasks = {0};
+    bool fits =
+        claim_quota_fits(h->c, h->ask) && claim_place(h->c, h->ask, LEDGER_PROMISED, &tasks);
+
+    load_undo(h->c, mark);
+    vec_fini(&tasks);
+    return fits;
+}
+
+/* Take units in order until the claimant fits. */
+static bool take_until_fit(struct hunt *h, const unit_set *order, unit_set *ret)
+{
+    size_t mark = load_mark(h->c);
+    bool fits = false;
+
+    for (size_t i = 0; i < order->count && !fits; i++) {
+        const struct claim_unit *u = order->items[i];
+
+        if (!lawful_next(h, u)) {
+            continue;
+        }
+        vec_push(ret, u);
+        if (!is_proper(ret)) {
+            ret->count--;
+            continue;
+        }
+        claim_drop_unit(h->c, u, h->ask->pool->index);
+        fits = h->ask->pool->capacity_gu - h->ask->pool->taken_gu >= h->ask->need_gu && fits_now(h);
+    }
+    load_undo(h->c, mark);
+    return fits;
+}
+
+/* Give back what is not needed, the most harmful first. */
+static void give_back(struct hunt *h, unit_set *set, const unit_set *order)
+{
+    struct harm harm;
+
+    for (size_t k = order->count; k-- > 0;) {
+        unit_set less = {0};
+        bool member = false;
+
+        for (size_t i = 0; i < set->count; i++) {
+            if (set->items[i] == order->items[k]) {
+                member = true;
+            } else {
+                vec_push(&less, set->items[i]);
+            }
+        }
+        if (member && set_works(h, &less, &harm)) {
+            vec_clear(set);
+            for (size_t i = 0; i < less.count; i++) {
+                vec_push(set, less.items[i]);
+            }
+        }
+        vec_fini(&less);
+    }
+}
+
+static void try_greedy(struct hunt *h, const unit_set *from)
+{
+    static int (*const ORDERS[GREEDY_ORDERS])(const void *, const void *) = {by_cost_per_gpu,
+                                                                             by_cost, by_largest,
+                                                                             by_newest};
+    unit_set order = {0};
+    unit_set set = {0};
+
+    for (size_t i = 0; i < from->count; i++) {
+        vec_push(&order, from->items[i]);
+    }
+    for (int k = 0; k < GREEDY_ORDERS; k++) {
+        struct harm harm;
+
+        qsort(order.items, order.count, sizeof(order.items[0]), ORDERS[k]);
+        vec_clear(&set);
+        if (!take_until_fit(h, &order, &set)) {
+            break; /* the same units in another order free no more */
+        }
+        give_back(h, &set, &order);
+        if (set_works(h, &set, &harm)) {
+            keep_if_better(h, &set, &harm);
+        }
+    }
+    vec_fini(&order);
+    vec_fini(&set);
+}
+
+/* ---- a claim of one task: node by node ---- */
+
+static bool unit_on_node(const struct claim_unit *u, int node)
+{
+    const lease_tasks *tasks = u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+
+    if (u->kind == UNIT_TASK) {
+        return u->job->tasks.items[u->at].node == node;
+    }
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (tasks->items[i].node == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct node_bid {
+    int node;
+    int64_t cost; /* of the cheapest units that free enough units there: a bound, not a plan */
+    unit_set units;
+};
+
+static int by_bid(const void *a, const void *b)
+{
+    const struct node_bid *x = a;
+    const struct node_bid *y = b;
+
+    return x->cost != y->cost ? compare64(x->cost, y->cost) : x->node - y->node;
+}
+
+static void bid_for_node(struct hunt *h, int node, struct node_bid *ret)
+{
+    const struct node *n = h->c->nodes.items[node];
+    int64_t free_gu = 0;
+
+    for (int i = 0; i < n->device_count; i++) {
+        free_gu += n->devices[i].capacity_gu - n->devices[i].taken_gu;
+    }
+    ret->node = node;
+    for (size_t i = 0; i < h->units.count; i++) {
+        if (unit_on_node(&h->units.items[i], node)) {
+            vec_push(&ret->units, &h->units.items[i]);
+        }
+    }
+    qsort(ret->units.items, ret->units.count, sizeof(ret->units.items[0]), by_cost_per_gpu);
+    for (size_t i = 0; i < ret->units.count && free_gu < h->ask->need_gu; i++) {
+        free_gu += ret->units.items[i]->gu;
+        ret->cost += ret->units.items[i]->cost_gu_ms;
+    }
+    if (free_gu < h->ask->need_gu) {
+        vec_clear(&ret->units); /* not even all of them would do */
+    }
+}
+
+static void try_nodes(struct hunt *h)
+{
+    const struct pool *p = h->ask->pool;
+    VEC(struct node_bid) bids = {0};
+
+    for (size_t i = 0; i < p->nodes.count; i++) {
+        struct node_bid bid = {0};
+
+        if (node_usable(h->c->nodes.items[p->nodes.items[i]])) {
+            bid_for_node(h, p->nodes.items[i], &bid);
+        }
+        if (bid.units.count > 0) {
+            vec_push(&bids, bid);
+        } else {
+            vec_fini(&bid.units);
+        }
+    }
+    qsort(bids.items, bids.count, sizeof(bids.items[0]), by_bid);
+    for (size_t i = 0; i < bids.count; i++) {
+        if (i < NODES_TRIED_MAX || !h->found) {
+            if (bids.items[i].units.count <= CLAIM_EXACT_MAX) {
+                try_all_sets(h, &bids.items[i].units);
+            } else {
+                try_greedy(h, &bids.items[i].units);
+            }
+        }
+        vec_fini(&bids.items[i].units);
+    }
+    vec_fini(&bids);
+}
+
+/* ---- the search ---- */
+
+static bool is_one_task(const struct ask *ask)
+{
+    const struct fact_job_submitted *want = ask->job->ask;
+
+    if (ask->group >= 0) {
+        return ask->count == 1;
+    }
+    return want->group_count == 1 && want->groups[0].min_tasks == 1;
+}
+
+static void hunt_all(struct hunt *h)
+{
+    unit_set all = {0};
+
+    for (size_t i = 0; i < h->units.count; i++) {
+        vec_push(&all, &h->units.items[i]);
+    }
+    if (all.count <= CLAIM_EXACT_MAX) {
+        try_all_sets(h, &all);
+    } else {
+        if (is_one_task(h->ask)) {
+            try_nodes(h);
+        }
+        if (!h->found || !is_one_task(h->ask)) {
+            try_greedy(h, &all);
+        }
+    }
+    vec_fini(&all);
+}
+
+void claim_settle(struct core *c, const struct ask *ask, struct trial *t)
+{
+    int pool = ask->pool->index;
+
+    for (size_t i = 0; i < t->victims.count; i++) {
+        struct claim_unit *u = &t->victims.items[i];
+        struct job *j = u->job;
+
+        if (u->kind == UNIT_NOMINEE) {
+            claim_drop_unit(c, u, pool);
+            j->unseated = true;
+            vec_push(&c->touched, j);
+            continue;
+        }
+        for (size_t k = 0; k < j->tasks.count; k++) {
+            struct lease_task *task = &j->tasks.items[k];
+            int64_t gu = load_task_gu(task);
+
+            if ((u->kind == UNIT_TASK && (int)k != u->at) || load_ledger(task) == LEDGER_LEAVING) {
+                continue;
+            }
+            load_take(c, j, task, LEDGER_HELD);
+            load_quota(c, j, pool, gu, false, -1);
+            task->marked = true;
+            load_put(c, j, task, LEDGER_LEAVING);
+            load_quota(c, j, pool, gu, true, 1);
+        }
+        j->marked = j->marked || u->kind == UNIT_WHOLE;
+        vec_push(&c->touched, j);
+    }
+}
+
+static bool conclude(struct hunt *h, struct trial *ret, size_t mark)
+{
+    struct core *c = h->c;
+    const struct ask *ask = h->ask;
+    struct lease_task *tasks;
+
+    /* place once more as the search did, on the ledgers without victims: the tasks are the promise
+     */
+    for (size_t i = 0; i < h->best.count; i++) {
+        claim_drop_unit(c, h->best.items[i], ask->pool->index);
+    }
+    if (!claim_place(c, ask, LEDGER_PROMISED, &ret->tasks)) {
+        CHECK(!"a set that worked does not work");
+    }
+    load_undo(c, mark);
+    for (size_t i = 0; i < h->best.count; i++) {
+        vec_push(&ret->victims, *h->best.items[i]);
+    }
+    claim_settle(c, ask, ret);
+    tasks = arena_copy(c->plan_arena, ret->tasks.items, ret->tasks.count * sizeof(*tasks));
+    for (size_t i = 0; i < ret->tasks.count; i++) {
+        load_put(c, ask->job, &tasks[i], LEDGER_PROMISED); /* the log outlives the trial */
+    }
+    load_quota(c, ask->job, ask->pool->index, ask->need_gu, false, 1);
+    ret->kind = TRIAL_CLAIM;
+    ret->pool = ask->pool;
+    ret->need_gu = ask->need_gu;
+    ret->candidates = (int64_t)h->units.count;
+    ret->exact = h->units.count <= CLAIM_EXACT_MAX;
+    return true;
+}
+
+bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *ret)
+{
+    struct hunt h = {.c = c, .ask = ask};
+    size_t mark = load_mark(c);
+    unit_set none = {0};
+    struct harm harm;
+    bool found;
+
+    claim_drop_leaving(c, ask->pool->index);
+    if (set_works(&h, &none, &harm)) {
+        h.found = true; /* what is leaving anyway is enough: promise it, take nobody */
+    } else {
+        units_gather(c, ask, now_ms, &h.units);
+        if (h.units.count > 0) {
+            hunt_all(&h);
+        }
+    }
+    found = h.found;
+    if (found) {
+        conclude(&h, ret, mark);
+    } else {
+        load_undo(c, mark);
+    }
+    vec_fini(&none);
+    vec_fini(&h.best);
+    vec_fini(&h.units);
+    return found;
+}

@@ -1,0 +1,35 @@
+/* decide - the decisions of a plan as facts, with the numbers they rest on.  All of it lives in the
+ * plan arena. */
+#ifndef MUSTER_CORE_DECIDE_H
+#define MUSTER_CORE_DECIDE_H
+
+#include "base/quantity.h"
+#include "core/claim.h"
+#include "core/state.h"
+
+/* Append a decision and return its body, zeroed, to be filled; ERR texts are "" until set. */
+void *decide_new(struct core *c, enum fact_kind kind);
+
+/* A reason with room for numbers and jobs. */
+struct fact_reason decide_reason(struct core *c, const char *rule, const char *text);
+void decide_number(struct fact_reason *why, const char *name, int64_t value);
+void decide_job(struct fact_reason *why, int64_t job);
+#define DECIDE_NUMBERS_MAX 12
+#define DECIDE_JOBS_MAX    64
+
+/* Lease tasks as grants. */
+struct fact_grant *decide_grants(struct core *c, const lease_tasks *tasks);
+
+/* What of gu more units at the leaf would be borrowed: what no queue on its path has left in its
+ * reserve.  Called with the units already counted in the queues. */
+int64_t decide_borrowed(const struct core *c, const struct job *j, int pool, int64_t gu);
+
+/* A start (step 1) or a growth; tasks is what is new. */
+void decide_start(struct core *c, struct job *j, const struct trial *t, int64_t now_ms);
+/* When a victim that is told now is killed: its queue's grace, or what the job asked within the
+ * queue's most. */
+int64_t decide_deadline(const struct core *c, const struct job *victim, int64_t now_ms);
+/* A claim. */
+void decide_claim(struct core *c, struct job *j, const struct trial *t, int64_t now_ms);
+
+#endif

@@ -1,0 +1,517 @@
+#include "core/forecast.h"
+
+#include "base/check.h"
+#include "core/order.h"
+#include "core/place.h"
+#include "core/state.h"
+
+#include <stdlib.h>
+
+struct ending { /* an active job that ends by a known time */
+    struct job *job;
+    int64_t end_ms;
+};
+
+typedef VEC(struct ending) endings;
+
+/* ---- when does what is running end? ---- */
+
+static int64_t known_end(const struct job *j, int64_t now_ms)
+{
+    int64_t run = j->ask->predicted_ms > 0 ? j->ask->predicted_ms : j->ask->limit_ms;
+    int64_t from = j->running_ms > 0 ? j->running_ms : j->started_ms;
+
+    if (run == 0) {
+        return INT64_MAX;
+    }
+    return from + run > now_ms ? from + run : now_ms;
+}
+
+static bool has_passed(const struct job *j, const struct job *head)
+{
+    for (size_t i = 0; i < j->passes.count; i++) {
+        if (j->passes.items[i] == head->id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct ending *x = a;
+    const struct ending *y = b;
+
+    if (x->end_ms != y->end_ms) {
+        return x->end_ms < y->end_ms ? -1 : 1;
+    }
+    return x->job->id < y->job->id ? -1 : x->job->id > y->job->id;
+}
+
+/* Active jobs of the pool by their ends; those that passed the head end, for it, whenever it likes.
+ */
+static void list_endings(struct core *c, const struct job *head, const struct pool *pool,
+                         int64_t now_ms, endings *ret)
+{
+    for (int q = 0; q < c->queues->count; q++) {
+        const struct queue *leaf = &c->queues->items[q];
+
+        for (size_t i = 0; i < leaf->active.count; i++) {
+            struct job *j = leaf->active.items[i];
+            int64_t end;
+
+            if (!job_is_active(j) || j->pool != pool->index || j->marked || j->stop.told) {
+                continue;
+            }
+            end = has_passed(j, head) ? now_ms : known_end(j, now_ms);
+            if (end != INT64_MAX) {
+                vec_push(ret, (struct ending){j, end});
+            }
+        }
+    }
+    if (ret->count > 1) {
+        qsort(ret->items, ret->count, sizeof(ret->items[0]), by_end);
+    }
+}
+
+static void drop_job(struct core *c, struct job *j, int pool)
+{
+    struct claim_unit u = {.kind = UNIT_WHOLE, .job = j};
+
+    claim_drop_unit(c, &u, pool);
+}
+
+static bool fits(struct core *c, const struct ask *ask, lease_tasks *ret)
+{
+    return claim_quota_fits(c, ask) && claim_place(c, ask, LEDGER_PROMISED, ret);
+}
+
+/* The first time the ask fits, 0 = none known.  On success ret has its tasks and ret_slack what is
+ * left of the quota; the ledgers are as before. */
+static int64_t project(struct core *c, const struct ask *ask, int64_t now_ms, lease_tasks *ret,
+                       int64_t *ret_slack)
+{
+    size_t mark = load_mark(c);
+    endings ends = {0};
+    int64_t at = now_ms;
+    size_t k = 0;
+    bool found;
+
+    claim_drop_leaving(c, ask->pool->index);
+    list_endings(c, ask->job, ask->pool, now_ms, &ends);
+    do {
+        while (k < ends.count && ends.items[k].end_ms <= at) {
+            drop_job(c, ends.items[k++].job, ask->pool->index);
+        }
+        *ret_slack = quota_avail(c->queues, ask->pool, ask->job->queue) - ask->need_gu;
+        found = fits(c, ask, ret);
+        if (!found && k < ends.count) {
+            at = ends.items[k].end_ms;
+        }
+    } while (!found && k < ends.count);
+    load_undo(c, mark);
+    vec_fini(&ends);
+    return found ? at : 0;
+}
+
+/* ---- heads ---- */
+
+static void set_soft(struct core *c, struct head *h, bool on)
+{
+    if (h->on == on) {
+        return;
+    }
+    for (size_t i = 0; i < h->task_count; i++) {
+        struct node *n = c->nodes.items[h->tasks[i].node];
+
+        for (int d = 0; d < h->tasks[i].device_count; d++) {
+            load_soft(c, &n->devices[h->tasks[i].devices[d].slot], n, on ? 1 : -1);
+        }
+    }
+    h->on = on;
+}
+
+struct head *forecast_head(struct core *c, const struct job *j)
+{
+    for (size_t i = 0; i < c->heads.count; i++) {
+        if (c->heads.items[i].job == j) {
+            return &c->heads.items[i];
+        }
+    }
+    return NULL;
+}
+
+void forecast_drop(struct core *c, struct head *h)
+{
+    set_soft(c, h, false);
+    h->task_count = 0;
+    h->job = NULL;
+}
+
+static struct ask ask_of(struct core *c, struct job *j, struct pool *pool)
+{
+    return (
+        struct ask){.job = j, .pool = pool, .group = -1, .need_gu = place_need_gu(c, pool, j->ask)};
+}
+
+static void again_at(struct core *c, int64_t at_ms, int64_t now_ms)
+{
+    if (at_ms > now_ms && at_ms < c->again_ms) {
+        c->again_ms = at_ms;
+    }
+}
+
+static void add_head(struct core *c, const struct ask *ask, int64_t start_ms, int64_t slack_gu,
+                     const lease_tasks *tasks)
+{
+    struct head h = {.job = ask->job,
+                     .pool = ask->pool,
+                     .need_gu = ask->need_gu,
+                     .start_ms = start_ms,
+                     .slack_gu = slack_gu,
+                     .task_count = tasks->count};
+
+    h.entitled = quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0;
+    h.tasks = arena_copy(c->plan_arena, tasks->items, tasks->count * sizeof(tasks->items[0]));
+    vec_push(&c->heads, h);
+    set_soft(c, &c->heads.items[c->heads.count - 1], true);
+}
+
+/* What it would take if everything preemptible or not were gone: no new work goes there. */
+static bool drain_target(struct core *c, const struct ask *ask, lease_tasks *ret)
+{
+    size_t mark = load_mark(c);
+    bool found;
+
+    claim_drop_leaving(c, ask->pool->index);
+    for (int q = 0; q < c->queues->count; q++) {
+        const struct queue *leaf = &c->queues->items[q];
+
+        for (size_t i = 0; i < leaf->active.count; i++) {
+            struct job *j = leaf->active.items[i];
+
+            if (job_is_active(j) && j->pool == ask->pool->index) {
+                drop_job(c, j, ask->pool->index);
+            }
+        }
+    }
+    found = claim_place(c, ask, LEDGER_PROMISED, ret);
+    load_undo(c, mark);
+    return found;
+}
+
+static bool make_head_in(struct core *c, struct job *j, struct pool *pool, int64_t now_ms)
+{
+    struct ask ask = ask_of(c, j, pool);
+    int64_t drain_ms = c->queues->items[j->queue].row->drain_after_ms;
+    lease_tasks tasks = {0};
+    int64_t slack = 0;
+    int64_t at = 0;
+    bool made = true;
+
+    if (ask.need_gu < 0 ||
+        quota_ever(c->queues, pool->index, j->queue, pool->nominal_gu) < ask.need_gu) {
+        return false;
+    }
+    if (pool->timed > 0 || c->leaving.count > 0 || c->touched.count > 0) {
+        at = project(c, &ask, now_ms, &tasks, &slack);
+    }
+    if (at > 0) {
+        add_head(c, &ask, at, slack, &tasks);
+        again_at(c, at, now_ms);
+    } else if (drain_ms != POLICY_NONE && now_ms - j->age_ms >= drain_ms &&
+               drain_target(c, &ask, &tasks)) {
+        add_head(c, &ask, 0, 0, &tasks);
+    } else {
+        made = false;
+        if (drain_ms != POLICY_NONE) {
+            again_at(c, j->age_ms + drain_ms, now_ms);
+        }
+    }
+    vec_fini(&tasks);
+    return made;
+}
+
+static bool fits_as_is(struct core *c, struct job *j, struct pool *pool)
+{
+    struct ask ask = ask_of(c, j, pool);
+    size_t mark = load_mark(c);
+    lease_tasks tasks = {0};
+    bool does = ask.need_gu >= 0 && fits(c, &ask, &tasks);
+
+    load_undo(c, mark);
+    vec_fini(&tasks);
+    return does;
+}
+
+static void make_head(struct core *c, struct job *j, int64_t now_ms)
+{
+    int count;
+    const int *pools = order_pools(c, j, &count);
+
+    for (int i = 0; i < count; i++) {
+        if (fits_as_is(c, j, c->pools.items[pools[i]])) {
+            return; /* it will have its turn */
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (make_head_in(c, j, c->pools.items[pools[i]], now_ms)) {
+            return;
+        }
+    }
+}
+
+/* The leaf's first job that could ever run. */
+static struct job *leaf_head(struct core *c, const struct queue *q, int64_t now_ms)
+{
+    struct job *best = NULL;
+
+    for (size_t i = 0; i < q->shapes.count; i++) {
+        for (struct omap_item *k = omap_first(&q->shapes.items[i]->waiting); k != NULL;
+             k = omap_next(k)) {
+            struct job *j = k->value;
+            int count;
+            const int *pools;
+            bool could = false;
+
+            if (!order_competes(j, now_ms)) {
+                continue;
+            }
+            pools = order_pools(c, j, &count);
+            for (int p = 0; p < count && !could; p++) {
+                const struct pool *pool = c->pools.items[pools[p]];
+                int64_t need = place_need_gu(c, pool, j->ask);
+
+                could = need >= 0 &&
+                        quota_ever(c->queues, pools[p], j->queue, pool->nominal_gu) >= need;
+            }
+            if (could && (best == NULL || order_earlier(j, best))) {
+                best = j;
+            }
+            break; /* its equals come after it */
+        }
+    }
+    return best;
+}
+
+static int64_t oldest_age(const struct queue *q)
+{
+    int64_t age = INT64_MAX;
+
+    for (size_t i = 0; i < q->shapes.count; i++) {
+        const struct omap_item *first = omap_first(&q->shapes.items[i]->waiting);
+
+        age = first->key.a < age ? first->key.a : age;
+    }
+    return age;
+}
+
+void forecast_heads(struct core *c, int64_t now_ms)
+{
+    bool timed = c->leaving.count > 0;
+
+    for (size_t p = 0; p < c->pools.count && !timed; p++) {
+        timed = c->pools.items[p]->timed > 0;
+    }
+    for (int i = 0; i < c->queues->count; i++) {
+        const struct queue *q = &c->queues->items[i];
+        int64_t drain_ms = q->row->drain_after_ms;
+        int64_t age;
+        struct job *j;
+
+        if (!queue_is_leaf(q) || q->waiting == 0 || q->row->state != QUEUE_OPEN) {
+            continue;
+        }
+        age = drain_ms != POLICY_NONE ? oldest_age(q) : INT64_MAX;
+        if (!timed && (drain_ms == POLICY_NONE || now_ms - age < drain_ms)) {
+            if (drain_ms != POLICY_NONE) {
+                again_at(c, age + drain_ms, now_ms);
+            }
+            continue;
+        }
+        j = leaf_head(c, q, now_ms);
+        if (j != NULL) {
+            make_head(c, j, now_ms);
+        }
+    }
+}
+
+void forecast_blocked(struct core *c, struct job *j, int64_t now_ms)
+{
+    const struct queue *q = &c->queues->items[j->queue];
+
+    if (forecast_head(c, j) == NULL && leaf_head(c, q, now_ms) == j) {
+        make_head(c, j, now_ms);
+    }
+}
+
+int64_t forecast_start(struct core *c, struct job *j, struct pool *pool, int64_t now_ms)
+{
+    struct ask ask = ask_of(c, j, pool);
+    lease_tasks tasks = {0};
+    int64_t slack;
+    int64_t at = ask.need_gu < 0 ? 0 : project(c, &ask, now_ms, &tasks, &slack);
+
+    vec_fini(&tasks);
+    return at;
+}
+
+/* ---- passing ---- */
+
+static int64_t end_if_started(const struct job *j, int64_t now_ms)
+{
+    return j->ask->limit_ms > 0 ? now_ms + j->ask->limit_ms : INT64_MAX;
+}
+
+/* A planned start beyond its reserve does not bind work of other queues that is within reserve. */
+static bool binds(struct core *c, const struct head *h, const struct ask *ask)
+{
+    if (h->job == NULL || h->job == ask->job || h->pool != ask->pool) {
+        return false;
+    }
+    return h->entitled || h->job->queue == ask->job->queue ||
+           quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) < 0;
+}
+
+void forecast_lift(struct core *c, const struct ask *ask)
+{
+    for (size_t i = 0; i < c->heads.count; i++) {
+        struct head *h = &c->heads.items[i];
+
+        h->lifted = h->on;
+        if (h->job != NULL && !binds(c, h, ask)) {
+            set_soft(c, h, false);
+        }
+    }
+}
+
+void forecast_lifted(struct core *c)
+{
+    for (size_t i = 0; i < c->heads.count; i++) {
+        c->heads.items[i].on = c->heads.items[i].lifted;
+    }
+}
+
+void forecast_settled(struct core *c, const struct job *j)
+{
+    for (size_t i = 0; i < c->heads.count; i++) {
+        struct head *h = &c->heads.items[i];
+
+        if (h->job != NULL) {
+            set_soft(c, h, h->job != j);
+        }
+    }
+}
+
+static bool overlaps(const struct head *h, const lease_tasks *tasks, size_t from)
+{
+    for (size_t i = from; i < tasks->count; i++) {
+        const struct lease_task *t = &tasks->items[i];
+
+        for (size_t k = 0; k < h->task_count; k++) {
+            for (int d = 0; h->tasks[k].node == t->node && d < t->device_count; d++) {
+                for (int e = 0; e < h->tasks[k].device_count; e++) {
+                    if (h->tasks[k].devices[e].slot == t->devices[d].slot) {
+                        return true;
+                    }
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* With the ask's tasks and quota on the ledgers: can the head still start in time? */
+static bool still_in_time(struct core *c, struct head *h, int64_t now_ms)
+{
+    struct ask ask = ask_of(c, h->job, h->pool);
+    lease_tasks tasks = {0};
+    bool on = h->on;
+    int64_t slack;
+    int64_t at;
+
+    set_soft(c, h, false);
+    at = project(c, &ask, now_ms, &tasks, &slack);
+    set_soft(c, h, on);
+    vec_fini(&tasks);
+    return at > 0 && at <= h->start_ms;
+}
+
+/* The tasks are on the ledgers: which heads would be delayed?  False: one that may not be. */
+static bool settle_heads(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *t)
+{
+    size_t had = t->passes.count;
+    bool lawful = true;
+
+    load_quota(c, ask->job, ask->pool->index, ask->need_gu, false, 1);
+    for (size_t i = 0; i < c->heads.count && lawful; i++) {
+        struct head *h = &c->heads.items[i];
+        bool in_way;
+
+        if (!binds(c, h, ask)) {
+            continue;
+        }
+        in_way = overlaps(h, &t->tasks, 0);
+        if (h->start_ms == 0) {
+            lawful = !in_way;
+        } else if (end_if_started(ask->job, now_ms) > h->start_ms &&
+                   (in_way || ask->need_gu > h->slack_gu) && !still_in_time(c, h, now_ms)) {
+            lawful = !ask->job->ask->nonpreemptible;
+            vec_push(&t->passes, h->job->id);
+        }
+    }
+    load_quota(c, ask->job, ask->pool->index, ask->need_gu, false, -1);
+    if (!lawful) {
+        t->passes.count = had;
+    }
+    return lawful;
+}
+
+static bool place_and_settle(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *t)
+{
+    size_t mark = load_mark(c);
+
+    if (!claim_place(c, ask, LEDGER_HELD, &t->tasks)) {
+        return false;
+    }
+    if (settle_heads(c, ask, now_ms, t)) {
+        return true;
+    }
+    load_undo(c, mark);
+    vec_clear(&t->tasks);
+    return false;
+}
+
+bool forecast_place(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *t)
+{
+    struct head *own = forecast_head(c, ask->job);
+    bool placed;
+
+    if (c->heads.count == 0) {
+        return claim_place(c, ask, LEDGER_HELD, &t->tasks);
+    }
+    if (own != NULL) {
+        set_soft(c, own, false);
+    }
+    placed = place_and_settle(c, ask, now_ms, t);
+    if (!placed) {
+        /* beside nobody's wishes there is no room: over those of heads that may be passed */
+        for (size_t i = 0; i < c->heads.count; i++) {
+            struct head *h = &c->heads.items[i];
+
+            if (h->job != NULL && (h->start_ms > 0 || !binds(c, h, ask))) {
+                set_soft(c, h, false);
+            }
+        }
+        placed = place_and_settle(c, ask, now_ms, t);
+        for (size_t i = 0; i < c->heads.count; i++) {
+            if (c->heads.items[i].job != NULL) {
+                set_soft(c, &c->heads.items[i], true);
+            }
+        }
+    }
+    if (own != NULL && own->job != NULL) {
+        set_soft(c, own, !placed);
+    }
+    return placed;
+}

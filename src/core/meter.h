@@ -1,0 +1,41 @@
+/* meter - unit-milliseconds by physical class and pool, and work lost by queue: sums of what the
+ * ledgers said between facts.  Exact integers; the sums of a pool's classes are its nominal units
+ * times the time. */
+#ifndef MUSTER_CORE_METER_H
+#define MUSTER_CORE_METER_H
+
+#include "base/int128.h"
+#include "base/vec.h"
+
+#include <stdint.h>
+
+struct core;
+
+enum meter_class { METER_USED, METER_IDLE, METER_STRANDED, METER_DOWN, METER_CLASS_COUNT };
+extern const char *const METER_CLASS_NAMES[]; /* used idle stranded down */
+
+struct meter_pool {
+    int64_t pool; /* id */
+    int128 gu_ms[METER_CLASS_COUNT];
+    int128 nominal_gu_ms;
+};
+
+struct meter_queue {
+    int64_t queue; /* id */
+    int128 lost_gu_ms;
+};
+
+struct meter {
+    int64_t since_ms; /* metered up to here */
+    VEC(struct meter_pool) pools;
+    VEC(struct meter_queue) queues;
+};
+
+void meter_fini(struct meter *m);
+/* Count the time up to now_ms with the ledgers as they are; called before a fact changes them. */
+void meter_advance(struct core *c, int64_t now_ms);
+void meter_lost(struct core *c, int64_t queue_id, int64_t gu_ms);
+/* The first broken sum, in words, or NULL. */
+const char *meter_check(const struct core *c);
+
+#endif

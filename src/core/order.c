@@ -1,0 +1,356 @@
+#include "core/order.h"
+
+#include "base/check.h"
+#include "core/place.h"
+
+#include <string.h>
+
+struct key { /* what a leaf's candidate is compared by, where no sibling is looked at */
+    struct job *job;
+    int pool;
+    int64_t need_gu;
+    int height; /* of the smallest subtree whose reserve covers it; HEIGHT_NONE */
+    bool entitled;
+};
+
+#define HEIGHT_NONE (QUEUE_DEPTH_MAX + 1)
+
+struct winners { /* of one inner queue, or of the root */
+    int size;    /* leaves of the tree: a power of two */
+    int *at;     /* 1 … 2 size - 1: index of the child's queue that wins, -1 = none */
+};
+
+struct order {
+    struct core *c;
+    int64_t now_ms;
+    struct key *keys;      /* by queue: the best candidate of its subtree */
+    struct winners *inner; /* by queue; [count] is the root */
+    int *seat;             /* by queue: its place among its siblings */
+    bool *is_short;        /* by pool: what is in service is less than what is reserved */
+};
+
+const int *order_pools(struct core *c, const struct job *j, int *ret_count)
+{
+    const struct policy_queue *row = c->queues->items[j->queue].row;
+    const int64_t *ids = j->ask->pool_count > 0 ? j->ask->pools : row->pools;
+    size_t count = j->ask->pool_count > 0 ? j->ask->pool_count : row->pool_count;
+    int *ret = arena_new(c->plan_arena, c->pools.count + count + 1, sizeof(*ret));
+
+    *ret_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct pool *p = core_pool_of_id(c, ids[i]);
+
+        if (p != NULL) {
+            ret[(*ret_count)++] = p->index;
+        }
+    }
+    for (size_t i = 0; count == 0 && i < c->pools.count; i++) {
+        ret[(*ret_count)++] = (int)i;
+    }
+    return ret;
+}
+
+/* ---- inside a leaf ---- */
+
+bool order_competes(const struct job *j, int64_t now_ms)
+{
+    return job_is_waiting(j) && !j->decided && !j->cancel_asked && j->not_before_ms <= now_ms &&
+           (!j->nomination.is || j->unseated);
+}
+
+bool order_is_failed(const struct core *c, const struct shape *s, int64_t now_ms)
+{
+    if (s->failed == NULL || s->failed_count != (int)c->pools.count) {
+        return false;
+    }
+    for (size_t i = 0; i < c->pools.count; i++) {
+        if (s->failed[i] != c->pools.items[i]->generation) {
+            return false;
+        }
+    }
+    return s->retry_ms > now_ms;
+}
+
+void order_failed(struct core *c, struct job *j)
+{
+    struct shape *s = j->shape;
+
+    if (j->avoid_node != 0) {
+        j->decided = true; /* it differs from its equals: it alone is done with for this plan */
+        vec_push(&c->touched, j);
+        return;
+    }
+    if (s->failed == NULL || s->failed_count != (int)c->pools.count) {
+        s->failed = mem_resize(s->failed, c->pools.count, sizeof(s->failed[0]));
+        s->failed_count = (int)c->pools.count;
+    }
+    for (size_t i = 0; i < c->pools.count; i++) {
+        s->failed[i] = c->pools.items[i]->generation;
+    }
+    s->retry_ms = INT64_MAX;
+}
+
+bool order_earlier(const struct job *a, const struct job *b)
+{
+    if (a->ask->priority != b->ask->priority) {
+        return a->ask->priority > b->ask->priority;
+    }
+    return a->age_ms != b->age_ms ? a->age_ms < b->age_ms : a->id < b->id;
+}
+
+static struct job *first_of_shape(const struct shape *s, int64_t now_ms)
+{
+    for (struct omap_item *i = omap_first(&s->waiting); i != NULL; i = omap_next(i)) {
+        if (order_competes(i->value, now_ms)) {
+            return i->value;
+        }
+    }
+    return NULL;
+}
+
+static struct job *first_of_leaf(struct order *o, const struct queue *q)
+{
+    struct job *best = NULL;
+
+    if (q->row->state != QUEUE_OPEN) {
+        return NULL;
+    }
+    for (size_t i = 0; i < q->shapes.count; i++) {
+        struct job *j;
+
+        if (order_is_failed(o->c, q->shapes.items[i], o->now_ms)) {
+            continue;
+        }
+        j = first_of_shape(q->shapes.items[i], o->now_ms);
+        if (j != NULL && (best == NULL || order_earlier(j, best))) {
+            best = j;
+        }
+    }
+    return best;
+}
+
+/* The pool that speaks for it: the first one whose reserve covers it on some level, else the first.
+ */
+static void fill_key(struct order *o, struct job *j, struct key *k)
+{
+    int count;
+    const int *pools = order_pools(o->c, j, &count);
+
+    *k = (struct key){.job = j, .pool = -1, .height = HEIGHT_NONE};
+    for (int i = 0; i < count; i++) {
+        int64_t need = place_need_gu(o->c, o->c->pools.items[pools[i]], j->ask);
+        int cover = need < 0 ? -1 : quota_cover(o->c->queues, j->queue, pools[i], need);
+
+        if (need >= 0 && (k->pool < 0 || cover >= 0)) {
+            k->pool = pools[i];
+            k->need_gu = need;
+        }
+        if (cover >= 0) {
+            k->height = o->c->queues->items[cover].height;
+            k->entitled = true;
+            return;
+        }
+    }
+    if (k->pool < 0 && count > 0) {
+        k->pool = pools[0];
+    }
+}
+
+/* ---- between siblings ---- */
+
+/* U ÷ T, lowest first, T = 0 last. */
+static int compare_filled(const struct queue_quota *a, const struct queue_quota *b)
+{
+    int128 left, right;
+
+    if (a->mine == 0 || b->mine == 0) {
+        return (a->mine == 0) - (b->mine == 0);
+    }
+    left = (int128)a->used * b->mine;
+    right = (int128)b->used * a->mine;
+    return left < right ? -1 : left > right;
+}
+
+/* What the child would have borrowed after the claim, over its weight. */
+static int compare_shares(const struct order *o, int a, int b)
+{
+    const struct queue *qa = &o->c->queues->items[a];
+    const struct queue *qb = &o->c->queues->items[b];
+    const struct key *ka = &o->keys[a];
+    const struct key *kb = &o->keys[b];
+    int64_t sa = quota_borrowed_after(o->c->queues, ka->pool, a, ka->job->queue, ka->need_gu);
+    int64_t sb = quota_borrowed_after(o->c->queues, kb->pool, b, kb->job->queue, kb->need_gu);
+    int64_t wa = qa->row->weight;
+    int64_t wb = qb->row->weight;
+    int128 left, right;
+
+    if ((wa == 0) != (wb == 0) && sa > 0 && sb > 0) {
+        return wa == 0 ? 1 : -1;
+    }
+    wa = wa == 0 ? 1 : wa;
+    wb = wb == 0 ? 1 : wb;
+    left = (int128)sa * wb;
+    right = (int128)sb * wa;
+    return left < right ? -1 : left > right;
+}
+
+/* Which of two children (queues) comes first?  Both have a candidate. */
+static bool comes_first(const struct order *o, int a, int b)
+{
+    const struct key *ka = &o->keys[a];
+    const struct key *kb = &o->keys[b];
+    int verdict = 0;
+
+    if (ka->height != kb->height) {
+        return ka->height < kb->height;
+    }
+    if (ka->entitled && kb->entitled && ka->pool == kb->pool && ka->pool >= 0 &&
+        o->is_short[ka->pool]) {
+        verdict = compare_filled(&o->c->queues->items[a].quotas[ka->pool],
+                                 &o->c->queues->items[b].quotas[kb->pool]);
+    }
+    if (verdict == 0 && o->c->policy->fair_share != FAIR_NONE && ka->pool == kb->pool &&
+        ka->pool >= 0) {
+        verdict = compare_shares(o, a, b);
+    }
+    return verdict != 0 ? verdict < 0 : order_earlier(ka->job, kb->job);
+}
+
+static int better(const struct order *o, int a, int b)
+{
+    if (a < 0 || o->keys[a].job == NULL) {
+        return b;
+    }
+    if (b < 0 || o->keys[b].job == NULL) {
+        return a;
+    }
+    return comes_first(o, a, b) ? a : b;
+}
+
+/* ---- the winner trees ---- */
+
+static void replay(struct order *o, struct winners *w, int seat)
+{
+    for (int k = (w->size + seat) / 2; k >= 1; k /= 2) {
+        w->at[k] = better(o, w->at[2 * k], w->at[2 * k + 1]);
+    }
+}
+
+static void set_inner(struct order *o, int q, const struct winners *w)
+{
+    int winner = w->at[1];
+
+    o->keys[q] = winner >= 0 ? o->keys[winner] : (struct key){0};
+}
+
+void order_update(struct order *o, int leaf)
+{
+    int q = leaf;
+
+    o->keys[leaf] = (struct key){0};
+    if (first_of_leaf(o, &o->c->queues->items[leaf]) != NULL) {
+        fill_key(o, first_of_leaf(o, &o->c->queues->items[leaf]), &o->keys[leaf]);
+    }
+    while (q >= 0) {
+        int up = o->c->queues->items[q].parent;
+        struct winners *w = &o->inner[up >= 0 ? up : o->c->queues->count];
+
+        replay(o, w, o->seat[q]);
+        if (up >= 0) {
+            set_inner(o, up, w);
+        }
+        q = up;
+    }
+}
+
+static void seat_children(struct order *o, struct winners *w, const int *children, size_t count)
+{
+    w->size = 2; /* at least a root above two leaves */
+    while ((size_t)w->size < count) {
+        w->size *= 2;
+    }
+    w->at = arena_new(o->c->plan_arena, (size_t)w->size * 2, sizeof(w->at[0]));
+    for (int i = 0; i < w->size * 2; i++) {
+        w->at[i] = -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        o->seat[children[i]] = (int)i;
+        w->at[w->size + (int)i] = children[i];
+    }
+}
+
+static void find_short(struct order *o)
+{
+    for (size_t p = 0; p < o->c->pools.count; p++) {
+        int64_t reserved = 0;
+
+        for (int i = 0; i < o->c->queues->count; i++) {
+            if (o->c->queues->items[i].parent < 0) {
+                reserved += o->c->queues->items[i].quotas[p].reserved;
+            }
+        }
+        o->is_short[p] = o->c->pools.items[p]->capacity_gu < reserved;
+    }
+}
+
+void order_rebuild(struct order *o)
+{
+    struct core *c = o->c;
+
+    find_short(o);
+
+    for (int q = c->queues->count - 1; q >= -1; q--) {
+        struct winners *w = &o->inner[q >= 0 ? q : c->queues->count];
+
+        if (q >= 0 && queue_is_leaf(&c->queues->items[q])) {
+            struct job *j = first_of_leaf(o, &c->queues->items[q]);
+
+            o->keys[q] = (struct key){0};
+            if (j != NULL) {
+                fill_key(o, j, &o->keys[q]);
+            }
+            continue;
+        }
+        for (int k = w->size - 1; k >= 1; k--) {
+            w->at[k] = better(o, w->at[2 * k], w->at[2 * k + 1]);
+        }
+        if (q >= 0) {
+            set_inner(o, q, w);
+        }
+    }
+}
+
+struct order *order_make(struct core *c, int64_t now_ms)
+{
+    struct order *o = arena_new(c->plan_arena, 1, sizeof(*o));
+    size_t count = (size_t)c->queues->count;
+    int *tops = arena_new(c->plan_arena, count + 1, sizeof(*tops));
+    size_t top_count = 0;
+
+    o->c = c;
+    o->now_ms = now_ms;
+    o->keys = arena_new(c->plan_arena, count + 1, sizeof(o->keys[0]));
+    o->inner = arena_new(c->plan_arena, count + 1, sizeof(o->inner[0]));
+    o->is_short = arena_new(c->plan_arena, c->pools.count + 1, sizeof(o->is_short[0]));
+    o->seat = arena_new(c->plan_arena, count + 1, sizeof(o->seat[0]));
+    for (size_t q = 0; q < count; q++) {
+        const struct queue *own = &c->queues->items[q];
+
+        if (own->parent < 0) {
+            tops[top_count++] = (int)q;
+        }
+        if (!queue_is_leaf(own)) {
+            seat_children(o, &o->inner[q], own->children.items, own->children.count);
+        }
+    }
+    seat_children(o, &o->inner[count], tops, top_count);
+    order_rebuild(o);
+    return o;
+}
+
+struct job *order_first(struct order *o)
+{
+    int winner = o->inner[o->c->queues->count].at[1];
+
+    return winner >= 0 ? o->keys[winner].job : NULL;
+}

@@ -1,0 +1,35 @@
+/* order - whose turn it is: between leaves by the tree, inside a leaf by priority and age.
+ *
+ * Each leaf offers its first job that is not known to be unable to start; a winner tree at every
+ * inner queue keeps the best of its children, so one leaf's change costs the depth times the log of
+ * the siblings.
+ */
+#ifndef MUSTER_CORE_ORDER_H
+#define MUSTER_CORE_ORDER_H
+
+#include "core/state.h"
+
+struct order;
+
+/* Build from the leaves as they are.  Lives in the plan arena. */
+struct order *order_make(struct core *c, int64_t now_ms);
+/* The job whose turn it is, NULL = nobody is left. */
+struct job *order_first(struct order *o);
+/* The leaf of this job has changed (started, promised, or the job cannot start). */
+void order_update(struct order *o, int leaf);
+/* Everything may have changed. */
+void order_rebuild(struct order *o);
+
+/* The pools of a job in the order they are tried; count into ret_count, lent. */
+const int *order_pools(struct core *c, const struct job *j, int *ret_count);
+
+/* May the job compete at all now: waiting, not resting, not promised, not decided? */
+bool order_competes(const struct job *j, int64_t now_ms);
+
+/* Memo: this shape could not start as the pools are now. */
+void order_failed(struct core *c, struct job *j);
+bool order_is_failed(const struct core *c, const struct shape *s, int64_t now_ms);
+/* Does a come before b in their leaf? */
+bool order_earlier(const struct job *a, const struct job *b);
+
+#endif

@@ -1,0 +1,256 @@
+/* core_plan: what is due, then what was promised, then gangs to repair, then whose turn it is, then
+ * growth.
+ *
+ * The plan works on the ledgers with a log and puts everything back at the end, so the state hash
+ * does not change; what it decided becomes true when it is applied.  Any decision asks for another
+ * plan at once: what it frees or starts may let more be decided, and a plan that decides nothing is
+ * cheap. */
+#include "base/check.h"
+#include "core/decide.h"
+#include "core/due.h"
+#include "core/forecast.h"
+#include "core/order.h"
+#include "core/state.h"
+#include "core/trial.h"
+
+static void mark_decided(struct core *c, struct job *j)
+{
+    j->decided = true;
+    vec_push(&c->touched, j);
+}
+
+static void decide_trial(struct core *c, struct job *j, const struct trial *t, int64_t now_ms)
+{
+    if (t->kind == TRIAL_START) {
+        decide_start(c, j, t, now_ms);
+    } else {
+        decide_claim(c, j, t, now_ms);
+    }
+    mark_decided(c, j);
+}
+
+/* ---- promises ---- */
+
+static bool may_keep(const struct job *j)
+{
+    if (j->decided || j->unseated || !j->nomination.is) {
+        return false;
+    }
+    if (j->nomination.step > 1) {
+        return job_is_active(j) && !j->stop.told;
+    }
+    return job_is_waiting(j) && !j->cancel_asked;
+}
+
+static void break_promise(struct core *c, struct job *j)
+{
+    struct fact_nomination_ended *d = decide_new(c, FACT_NOMINATION_ENDED);
+
+    d->job = j->id;
+    d->reason = "quota";
+    d->lost_gu_ms = j->nomination.lost_gu_ms;
+    d->victims = arena_copy(c->plan_arena, j->nomination.victims.items,
+                            j->nomination.victims.count * sizeof(int64_t));
+    d->victim_count = j->nomination.victims.count;
+    mark_decided(c, j);
+}
+
+/* Does anything that was told to stop still lie where the job was promised? */
+static bool waits_for_victims(const struct core *c, const struct job *j)
+{
+    for (size_t i = 0; i < j->nomination.tasks.count; i++) {
+        const struct lease_task *t = &j->nomination.tasks.items[i];
+
+        for (int d = 0; d < t->device_count; d++) {
+            const struct device *dev = &c->nodes.items[t->node]->devices[t->devices[d].slot];
+
+            if (dev->count[LEDGER_LEAVING] > 0) {
+                return true;
+            }
+        }
+    }
+    for (size_t i = 0; i < j->nomination.victims.count; i++) {
+        if (omap_get(&c->leaving, (struct omap_key){j->nomination.victims.items[i], 0, 0}) !=
+            NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void plan_promises(struct core *c, int64_t now_ms)
+{
+    for (struct omap_item *i = omap_first(&c->nominated); i != NULL; i = omap_next(i)) {
+        struct job *j = i->value;
+        struct trial t = {0};
+
+        if (!may_keep(j)) {
+            continue;
+        }
+        if (trial_nominated(c, j, now_ms, &t)) {
+            decide_trial(c, j, &t, now_ms);
+        } else if (!waits_for_victims(c, j)) {
+            break_promise(c, j); /* all is free that was to be freed, and still it may not start */
+        }
+        trial_fini(&t);
+    }
+}
+
+/* ---- gangs below their minimum, and growth ---- */
+
+static int64_t missing(const struct job *j, int group, int64_t want)
+{
+    int64_t have = group < (int)j->finished.count ? j->finished.items[group] : 0;
+
+    for (size_t i = 0; i < j->tasks.count; i++) {
+        have += j->tasks.items[i].group == group && load_ledger(&j->tasks.items[i]) == LEDGER_HELD;
+    }
+    return want > have ? want - have : 0;
+}
+
+static void try_more(struct core *c, struct job *j, int group, int64_t count, int64_t now_ms)
+{
+    struct trial t = {0};
+
+    if (trial_more(c, j, group, count, now_ms, &t)) {
+        decide_trial(c, j, &t, now_ms);
+    }
+    trial_fini(&t);
+}
+
+static bool may_get_more(const struct job *j)
+{
+    return job_is_active(j) && !j->decided && !j->marked && !j->stop.told && !j->nomination.is &&
+           !j->ended_badly && !j->refused && !j->cancel_asked && j->stopping_gu == 0;
+}
+
+static void plan_repairs(struct core *c, int64_t now_ms)
+{
+    for (struct omap_item *i = omap_first(&c->broken); i != NULL; i = omap_next(i)) {
+        struct job *j = i->value;
+
+        for (int g = 0; may_get_more(j) && g < (int)j->ask->group_count; g++) {
+            int64_t count = missing(j, g, j->ask->groups[g].min_tasks);
+
+            if (count > 0) {
+                try_more(c, j, g, count, now_ms);
+            }
+        }
+    }
+}
+
+/* One task each, oldest first; the next plan, which follows at once, gives the next. */
+static void plan_growth(struct core *c, int64_t now_ms)
+{
+    for (struct omap_item *i = omap_first(&c->growing); i != NULL; i = omap_next(i)) {
+        struct job *j = i->value;
+
+        if (!may_get_more(j) || j->broken_ms > 0 || j->finished.count > 0 ||
+            j->grow_failed == c->pools.items[j->pool]->generation) {
+            continue;
+        }
+        for (int g = 0; may_get_more(j) && g < (int)j->ask->group_count; g++) {
+            if (missing(j, g, j->ask->groups[g].tasks) > 0) {
+                try_more(c, j, g, 1, now_ms);
+            }
+        }
+        if (!j->decided) {
+            j->grow_failed = c->pools.items[j->pool]->generation;
+        }
+    }
+}
+
+/* ---- whose turn it is ---- */
+
+static void plan_turns(struct core *c, int64_t now_ms)
+{
+    struct order *o = order_make(c, now_ms);
+    struct job *j;
+
+    while ((j = order_first(o)) != NULL) {
+        struct trial t = {0};
+
+        if (trial_job(c, j, now_ms, &t)) {
+            struct head *h = forecast_head(c, j);
+
+            decide_trial(c, j, &t, now_ms);
+            if (h != NULL) {
+                forecast_drop(c, h);
+            }
+            if (t.kind == TRIAL_START && t.victims.count == 0) {
+                order_update(o, j->queue);
+            } else {
+                order_rebuild(o); /* a loser may have to be planned anew */
+            }
+        } else {
+            order_failed(c, j);
+            forecast_blocked(c, j, now_ms);
+            order_update(o, j->queue);
+        }
+        trial_fini(&t);
+    }
+}
+
+/* ---- the plan ---- */
+
+static void clear_marks(struct core *c)
+{
+    for (size_t i = 0; i < c->touched.count; i++) {
+        struct job *j = c->touched.items[i];
+
+        j->decided = j->unseated = j->marked = false;
+        for (size_t k = 0; k < j->tasks.count; k++) {
+            j->tasks.items[k].marked = false;
+        }
+    }
+    vec_clear(&c->touched);
+}
+
+static int64_t next_timer(const struct core *c, int64_t now_ms)
+{
+    const struct omap_item *i =
+        omap_lower_bound(&c->timers, (struct omap_key){now_ms + 1, INT64_MIN, INT64_MIN});
+
+    return i != NULL ? i->key.a : INT64_MAX;
+}
+
+void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
+{
+    arena_reset(c->plan_arena);
+    vec_clear(&c->decisions);
+    vec_clear(&c->heads);
+    c->again_ms = INT64_MAX;
+    if (now_ms < c->now_ms) {
+        now_ms = c->now_ms;
+    }
+    if (c->policy != NULL && !due_decide(c, now_ms)) {
+        plan_promises(c, now_ms);
+        plan_repairs(c, now_ms);
+        forecast_heads(c, now_ms);
+        plan_turns(c, now_ms);
+        plan_growth(c, now_ms);
+        load_undo(c, 0);
+        clear_marks(c);
+    }
+    for (size_t i = 0; i < c->decisions.count; i++) {
+        c->decisions.items[i].at_ms = now_ms;
+        c->decisions.items[i].true_at_ms = now_ms;
+    }
+    ret->items = c->decisions.items;
+    ret->count = c->decisions.count;
+    ret->next_plan_ms = next_timer(c, now_ms);
+    if (c->again_ms < ret->next_plan_ms) {
+        ret->next_plan_ms = c->again_ms;
+    }
+    if (ret->count > 0) {
+        ret->next_plan_ms = now_ms;
+    }
+}
+
+void core_forget(struct core *c)
+{
+    for (size_t i = 0; i < c->pools.count; i++) {
+        c->pools.items[i]->generation++;
+    }
+    c->planned_to_ms = 0;
+}

@@ -1,0 +1,149 @@
+#include "core/shape.h"
+
+#include "base/check.h"
+#include "core/codec.h"
+#include "core/state.h"
+
+#include <string.h>
+
+#define SHAPE_ARENA_BYTES ((size_t)1024)
+
+static int64_t text_hash(const char *text)
+{
+    uint64_t h = 1469598103934665603U; /* FNV-1a */
+
+    for (; *text != '\0'; text++) {
+        h = (h ^ (unsigned char)*text) * 1099511628211U;
+    }
+    return (int64_t)(h >> 1);
+}
+
+static bool has_share(const struct fact_job_submitted *ask)
+{
+    for (size_t g = 0; g < ask->group_count; g++) {
+        if (ask->groups[g].share_gu > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct shape *shape_new(struct core *c, const struct fact_job_submitted *plain, char *text)
+{
+    struct shape *s = mem_new(1, sizeof(*s));
+
+    s->id = ++c->next_shape;
+    s->arena = arena_make_sized(SHAPE_ARENA_BYTES);
+    s->ask = codec_copy(fact_kind_schema(FACT_JOB_SUBMITTED), plain, s->arena);
+    s->queue = queue_index(c->queues, plain->queue);
+    s->hash = text_hash(text);
+    s->text = text;
+    for (size_t g = 0; g < plain->group_count; g++) {
+        s->min_tasks += plain->groups[g].min_tasks;
+        s->elastic = s->elastic || plain->groups[g].min_tasks < plain->groups[g].tasks;
+    }
+    s->next = omap_put(&c->shapes, (struct omap_key){s->hash, 0, 0}, s);
+    return s;
+}
+
+struct shape *shape_take(struct core *c, const struct fact_job_submitted *ask)
+{
+    struct fact_job_submitted plain = *ask;
+    struct str text = {0};
+    struct shape *s;
+
+    plain.id = plain.array = plain.element = 0;
+    plain.name = plain.spec = "";
+    plain.subject = has_share(ask) ? ask->subject : ""; /* shares look at whose they are */
+    plain.held = false;
+    codec_encode(fact_kind_schema(FACT_JOB_SUBMITTED), &plain, &text);
+    s = omap_get(&c->shapes, (struct omap_key){text_hash(text.text), 0, 0});
+    while (s != NULL && strcmp(s->text, text.text) != 0) {
+        s = s->next;
+    }
+    if (s != NULL) {
+        str_fini(&text);
+    } else {
+        s = shape_new(c, &plain, str_take(&text));
+    }
+    s->refs++;
+    return s;
+}
+
+static void unlink_shape(struct core *c, struct shape *s)
+{
+    struct omap_item *item = omap_find(&c->shapes, (struct omap_key){s->hash, 0, 0});
+    struct shape *at = item->value;
+
+    if (at == s) {
+        if (s->next == NULL) {
+            omap_remove(&c->shapes, (struct omap_key){s->hash, 0, 0});
+        } else {
+            item->value = s->next;
+        }
+        return;
+    }
+    while (at->next != s) {
+        at = at->next;
+    }
+    at->next = s->next;
+}
+
+void shape_unref(struct core *c, struct shape *s)
+{
+    if (s == NULL || --s->refs > 0) {
+        return;
+    }
+    CHECK(s->waiting.count == 0);
+    unlink_shape(c, s);
+    omap_fini(&s->waiting);
+    arena_free(s->arena);
+    mem_free(s->text);
+    mem_free(s->failed);
+    mem_free(s);
+}
+
+/* Position of the shape in its leaf, which keeps them by id; where it would go if it is not there.
+ */
+static size_t shape_position(const struct queue *q, const struct shape *s)
+{
+    size_t low = 0;
+    size_t high = q->shapes.count;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (q->shapes.items[mid]->id < s->id) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+void shape_enter(struct core *c, struct job *j)
+{
+    struct queue *q = &c->queues->items[j->queue];
+    struct shape *s = j->shape;
+
+    if (s->waiting.count == 0) {
+        vec_insert(&q->shapes, shape_position(q, s), s);
+    }
+    omap_put(&s->waiting, (struct omap_key){j->age_ms, j->id, 0}, j);
+    q->waiting++;
+    c->waiting_count++;
+}
+
+void shape_leave(struct core *c, struct job *j)
+{
+    struct queue *q = &c->queues->items[j->queue];
+    struct shape *s = j->shape;
+
+    CHECK(omap_remove(&s->waiting, (struct omap_key){j->age_ms, j->id, 0}) == j);
+    if (s->waiting.count == 0) {
+        vec_remove(&q->shapes, shape_position(q, s));
+    }
+    q->waiting--;
+    c->waiting_count--;
+}

@@ -1,0 +1,17 @@
+/* shape - equal jobs share one: what they ask, without id, name, person and command. */
+#ifndef MUSTER_CORE_SHAPE_H
+#define MUSTER_CORE_SHAPE_H
+
+#include "core/job.h"
+
+struct core;
+
+/* The shape of an ask, made if it is new; one reference is the caller's. */
+struct shape *shape_take(struct core *c, const struct fact_job_submitted *ask);
+void shape_unref(struct core *c, struct shape *s);
+
+/* Put a waiting job into its shape and queue, or take it out. */
+void shape_enter(struct core *c, struct job *j);
+void shape_leave(struct core *c, struct job *j);
+
+#endif

@@ -1,0 +1,75 @@
+/* state - what is inside struct core.  Only files of the core include this.
+ *
+ * Canonical state (in hash and snapshot): policy, nodes, jobs with their leases and nominations,
+ * tokens, counters of ids, meters.  Everything else is derived by core/fold*.c as facts are applied
+ * (sums of queues, ledgers of devices, indices of pools), or is the planner's scratch.
+ */
+#ifndef MUSTER_CORE_STATE_H
+#define MUSTER_CORE_STATE_H
+
+#include "base/arena.h"
+#include "base/omap.h"
+#include "base/quantity.h"
+#include "core/core.h"
+#include "core/forecast.h"
+#include "core/job.h"
+#include "core/load.h"
+#include "core/meter.h"
+#include "core/node.h"
+#include "core/pool.h"
+#include "core/queue.h"
+#include "core/view.h"
+
+#define CORE_ENDED_MAX 4096 /* ended jobs that are remembered; older ones are in the journal only  \
+                             */
+
+struct token { /* what view.h shows, and its memory */
+    struct view_token shown;
+    struct arena *arena;
+};
+
+struct core {
+    int64_t now_ms;      /* at_ms of the last fact */
+    int64_t applying_ms; /* at_ms of the fact being applied */
+    int64_t next_job;
+    int64_t next_node;
+    int64_t next_token;
+    int64_t next_pool;
+    int64_t next_queue;
+    /* policy */
+    struct arena *policy_arena;
+    struct policy *policy;
+    int64_t policy_seq;
+    struct queue_tree *queues;
+    VEC(struct pool *) pools; /* as in the policy */
+    VEC(struct node *) nodes; /* by id */
+    struct omap jobs;         /* by id */
+    VEC(int64_t) ended;       /* ids, oldest first */
+    struct omap tokens;       /* by id: struct token */
+    struct omap shapes;       /* by hash of the text, chained; see shape.c */
+    int64_t next_shape;
+    int64_t generation; /* the last one given to a pool */
+    int64_t waiting_count;
+    struct omap nominated; /* jobs with a nomination, by (since, id) */
+    struct omap attention; /* jobs that the next plan must look at, by id */
+    struct omap timers;    /* (due ms, id of job or -id of node) */
+    struct omap leaving;   /* active jobs with tasks that were told to stop, by id */
+    struct omap broken;    /* jobs below their minimum by a fault, by id */
+    struct omap growing;   /* active elastic jobs below their size, by id */
+    struct meter meter;
+    /* planner's scratch */
+    struct undo_log undo;
+    struct arena *plan_arena;
+    VEC(struct fact) decisions;
+    VEC(struct head) heads;    /* first jobs of leaves that wait for a known time, or drain */
+    int64_t planned_to_ms;     /* timers up to here were seen */
+    int64_t again_ms;          /* the plan wants to be asked again then */
+    VEC(struct job *) touched; /* whose scratch marks the plan must clear */
+};
+
+/* The job of an id, NULL if the core does not know it. */
+struct job *core_job(const struct core *c, int64_t id);
+struct node *core_node(const struct core *c, int64_t id);
+struct pool *core_pool_of_id(const struct core *c, int64_t id);
+
+#endif

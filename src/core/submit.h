@@ -1,0 +1,13 @@
+/* submit - is this ask well formed, and could it ever run?  core_submit_check of core.h is here. */
+#ifndef MUSTER_CORE_SUBMIT_H
+#define MUSTER_CORE_SUBMIT_H
+
+#include "core/core.h"
+
+#define SUBMIT_TASKS_MAX  100000
+#define SUBMIT_GROUPS_MAX 64
+
+/* The form alone: numbers in range, one kind of GPU request a group. */
+MUST_CHECK int submit_check_form(const struct fact_job_submitted *ask, struct err *err);
+
+#endif

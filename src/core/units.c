@@ -1,0 +1,204 @@
+#include "core/units.h"
+
+#include "base/check.h"
+#include "core/state.h"
+
+static bool passed_by(const struct job *j, int64_t claimant)
+{
+    for (size_t i = 0; i < j->passes.count; i++) {
+        if (j->passes.items[i] == claimant) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Higher priority inside the queue (rule 4), as the queue's setting says. */
+static bool own_may_go(const struct job *victim, const struct job *claimant, int preempt)
+{
+    if (victim->ask->priority < claimant->ask->priority) {
+        return preempt != PREEMPT_NEVER;
+    }
+    return preempt == PREEMPT_LOWER_OR_NEWER_EQUAL &&
+           victim->ask->priority == claimant->ask->priority &&
+           (victim->age_ms > claimant->age_ms ||
+            (victim->age_ms == claimant->age_ms && victim->id > claimant->id));
+}
+
+static bool reclaim_may(const struct job *victim, const struct job *claimant, int reclaim)
+{
+    return reclaim == RECLAIM_ANY ||
+           (reclaim == RECLAIM_LOWER_PRIORITY && victim->ask->priority < claimant->ask->priority);
+}
+
+static bool still_young(const struct core *c, const struct job *victim, int64_t now_ms)
+{
+    return now_ms - victim->started_ms < c->queues->items[victim->queue].row->min_run_ms;
+}
+
+/* In this pool, running or promised, and nobody has told it to stop. */
+static bool takeable(const struct job *j, const struct ask *ask)
+{
+    if (j == ask->job || j->ask->nonpreemptible || j->marked || j->stop.told) {
+        return false;
+    }
+    if (job_is_active(j)) {
+        return j->pool == ask->pool->index && j->tasks.count > 0 && !j->decided;
+    }
+    return j->nomination.is && !j->unseated && !j->decided && j->nomination.step == 1 &&
+           j->nomination.pool == ask->pool->index;
+}
+
+/* A planned start beyond its reserve makes no victims of work of other queues that is within
+ * reserve. */
+static bool passer_may_go(struct core *c, const struct ask *ask, const struct job *j)
+{
+    int common = queue_common(c->queues, j->queue, ask->job->queue);
+
+    return j->queue == ask->job->queue ||
+           quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0 ||
+           quota_over(c->queues, ask->pool->index, j->queue, common);
+}
+
+static bool may_go(struct core *c, const struct ask *ask, const struct job *j, int64_t now_ms,
+                   bool *ret_passer)
+{
+    const struct policy_queue *mine = c->queues->items[ask->job->queue].row;
+    bool own = j->queue == ask->job->queue;
+
+    *ret_passer = ask->planned && passed_by(j, ask->job->id) && passer_may_go(c, ask, j);
+    if (*ret_passer) {
+        return true;
+    }
+    if (job_is_active(j) && still_young(c, j, now_ms) &&
+        (ask->take || c->queues->items[j->queue].row->min_run_binds_all)) {
+        return false;
+    }
+    if (own) {
+        return !ask->take && own_may_go(j, ask->job, mine->preempt_within);
+    }
+    return reclaim_may(j, ask->job, mine->reclaim);
+}
+
+int64_t claim_lost(const struct core *c, const struct job *j, int at, int64_t now_ms)
+{
+    int64_t gu = at >= 0 ? load_task_gu(&j->tasks.items[at]) : j->leased_gu - j->stopping_gu;
+
+    (void)c;
+    return gu * job_unsaved_ms(j, now_ms);
+}
+
+static struct claim_unit unit_of(const struct core *c, struct job *j, enum unit_kind kind, int at,
+                                 int64_t now_ms)
+{
+    struct claim_unit u = {.kind = kind, .job = j, .at = at};
+
+    if (kind == UNIT_NOMINEE) {
+        for (size_t i = 0; i < j->nomination.tasks.count; i++) {
+            u.gu += load_task_gu(&j->nomination.tasks.items[i]);
+        }
+        return u;
+    }
+    u.gu = kind == UNIT_TASK ? load_task_gu(&j->tasks.items[at]) : j->leased_gu - j->stopping_gu;
+    u.lost_gu_ms = claim_lost(c, j, kind == UNIT_TASK ? at : -1, now_ms);
+    u.cost_gu_ms = u.lost_gu_ms + u.gu * c->policy->restart_cost_ms;
+    if (kind == UNIT_TASK) {
+        u.lost_gu_ms = 0; /* the job goes on without the task: nothing is lost */
+        u.cost_gu_ms = u.gu * c->policy->restart_cost_ms;
+    }
+    return u;
+}
+
+/* Tasks of the group beyond its minimum that could still be told to go. */
+static int64_t surplus(const struct job *j, int group)
+{
+    int64_t have = 0;
+
+    for (size_t i = 0; i < j->tasks.count; i++) {
+        have += j->tasks.items[i].group == group && load_ledger(&j->tasks.items[i]) == LEDGER_HELD;
+    }
+    return have - j->ask->groups[group].min_tasks;
+}
+
+static void add_job(struct core *c, struct job *j, bool own, bool passer, int64_t now_ms,
+                    claim_units *ret)
+{
+    struct claim_unit u;
+
+    if (!job_is_active(j)) {
+        u = unit_of(c, j, UNIT_NOMINEE, -1, now_ms);
+        u.own = own;
+        u.passer = passer;
+        vec_push(ret, u);
+        return;
+    }
+    for (size_t i = 0; j->shape->elastic && j->broken_ms == 0 && i < j->tasks.count; i++) {
+        const struct lease_task *t = &j->tasks.items[i];
+
+        if (load_ledger(t) == LEDGER_HELD && surplus(j, t->group) > 0) {
+            u = unit_of(c, j, UNIT_TASK, (int)i, now_ms);
+            u.own = own;
+            u.passer = passer;
+            vec_push(ret, u);
+        }
+    }
+    u = unit_of(c, j, UNIT_WHOLE, -1, now_ms);
+    u.own = own;
+    u.passer = passer;
+    vec_push(ret, u);
+}
+
+void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_units *ret)
+{
+    int pool = ask->pool->index;
+
+    for (int q = 0; q < c->queues->count; q++) {
+        struct queue *leaf = &c->queues->items[q];
+        bool own = q == ask->job->queue;
+        bool over;
+
+        if (leaf->active.count == 0) {
+            continue;
+        }
+        over = own || quota_over(c->queues, pool, q, queue_common(c->queues, q, ask->job->queue));
+        for (size_t i = 0; (over || ask->planned) && i < leaf->active.count; i++) {
+            struct job *j = leaf->active.items[i];
+            bool passer;
+
+            if (takeable(j, ask) && may_go(c, ask, j, now_ms, &passer) && (over || passer)) {
+                add_job(c, j, own, passer, now_ms, ret);
+            }
+        }
+    }
+}
+
+bool units_any(const struct core *c, const struct ask *ask)
+{
+    const struct policy_queue *mine = c->queues->items[ask->job->queue].row;
+    int pool = ask->pool->index;
+
+    if (c->leaving.count > 0 || c->touched.count > 0) {
+        return true;
+    }
+    for (int q = 0; q < c->queues->count; q++) {
+        const struct queue *leaf = &c->queues->items[q];
+
+        if (leaf->active.count == 0) {
+            continue;
+        }
+        if (q == ask->job->queue) {
+            for (size_t i = 0; i < leaf->active.count; i++) {
+                const struct job *j = leaf->active.items[i];
+
+                if (takeable(j, ask) &&
+                    (own_may_go(j, ask->job, mine->preempt_within) || ask->planned)) {
+                    return true;
+                }
+            }
+        } else if (ask->planned || (mine->reclaim != RECLAIM_NEVER &&
+                                    leaf->quotas[pool].used > leaf->quotas[pool].mine)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,15 @@
+/* units - who could be a victim of an ask at all, before any set of them is tried. */
+#ifndef MUSTER_CORE_UNITS_H
+#define MUSTER_CORE_UNITS_H
+
+#include "core/claim.h"
+
+typedef VEC(struct claim_unit) claim_units;
+
+/* Candidates on the ledgers as they are, in order of the queues and ids.  ret is the caller's. */
+void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_units *ret);
+
+/* Is there any, cheaply? (may say true wrongly) */
+bool units_any(const struct core *c, const struct ask *ask);
+
+#endif
