@@ -4,10 +4,10 @@
  * threads and no event loop, so the simulator runs the real one.  The caller gives it facts and the
  * time, and calls engine_step.
  *
- * A step: all queued facts are checked and applied, then one plan is made and its decisions
- * applied, and everything is appended to the journal as one batch.  Only when that is durable do
- * answers leave and backends hear of it.  A batch that cannot be appended discards the core, which
- * is replayed.
+ * A step: all queued facts are checked and applied, then plans are made and their decisions applied
+ * until nothing more is decided, and everything is appended to the journal as one batch.  Only when
+ * that is durable do answers leave and backends hear of it.  A batch that cannot be appended
+ * discards the core, which is replayed.
  */
 #ifndef MUSTER_ENGINE_ENGINE_H
 #define MUSTER_ENGINE_ENGINE_H
@@ -16,6 +16,9 @@
 #include "base/err.h"
 #include "core/core.h"
 #include "journal/journal.h"
+
+/* Plans made for one batch at most; what is left comes with the next. */
+#define ENGINE_PLANS_MAX 64
 
 struct engine;
 
@@ -40,6 +43,7 @@ struct engine_hooks {
 struct engine_stats {
     int64_t core_us; /* spent in core_apply and core_plan */
     int64_t rounds;
+    int64_t plans;
     int64_t records;
     int64_t refused;         /* facts of people that the core did not take */
     int64_t stale;           /* reports of backends that said nothing new: dropped */

@@ -1,8 +1,11 @@
-/* engine_plan - one plan, its decisions applied and added to the batch.
+/* engine_plan - plans until nothing more is decided now, their decisions applied and added to the
+ * batch.
  *
+ * A decision lets the core ask for another plan at once; all of them go to the disk in one commit.
  * A decision that the core's own state cannot take is a bug, never a condition: CHECK.
  */
 #include "base/check.h"
+#include "core/codec.h"
 #include "engine/engine_impl.h"
 
 static int64_t cpu_us(const struct engine *e)
@@ -12,28 +15,39 @@ static int64_t cpu_us(const struct engine *e)
     return hooks->cpu_us != NULL ? hooks->cpu_us(hooks->ctx) : 0;
 }
 
+/* Decisions are lent until the next plan, which may be made for the same batch: they are copied. */
+static void take_decision(struct engine *e, const struct fact *decision, int64_t at_ms)
+{
+    struct fact fact = *decision;
+    struct err err = {0};
+
+    fact.body.any = codec_copy(fact_kind_schema(fact.kind), decision->body.any, e->taken.arena);
+    fact.at_ms = at_ms;
+    fact.true_at_ms = 0;
+    fact.seq = engine_batch_next_seq(e);
+    if (engine_core_apply(e, &fact, &err) != 0) {
+        check_failed(__FILE__, __LINE__, err.text);
+    }
+    engine_batch_add(e, &fact);
+}
+
 void engine_plan(struct engine *e, int64_t now_ms)
 {
     int64_t last_ms = core_now_ms(e->core);
     int64_t at_ms = now_ms > last_ms ? now_ms : last_ms;
-    int64_t from_us = cpu_us(e);
-    struct decisions decisions = {.next_plan_ms = INT64_MAX};
-    struct err err = {0};
-    size_t i;
+    int plans = 0;
 
-    core_plan(e->core, at_ms, &decisions);
-    e->stats.core_us += cpu_us(e) - from_us;
-    for (i = 0; i < decisions.count; i++) {
-        struct fact fact = decisions.items[i];
-        int rc;
+    do {
+        int64_t from_us = cpu_us(e);
+        struct decisions decisions = {.next_plan_ms = INT64_MAX};
+        size_t i;
 
-        fact.at_ms = at_ms;
-        fact.seq = engine_batch_next_seq(e);
-        rc = engine_core_apply(e, &fact, &err);
-        if (rc != 0) {
-            check_failed(__FILE__, __LINE__, err.text);
+        core_plan(e->core, at_ms, &decisions);
+        e->stats.core_us += cpu_us(e) - from_us;
+        e->stats.plans++;
+        for (i = 0; i < decisions.count; i++) {
+            take_decision(e, &decisions.items[i], at_ms);
         }
-        engine_batch_add(e, &fact);
-    }
-    e->next_plan_ms = decisions.next_plan_ms;
+        e->next_plan_ms = decisions.next_plan_ms;
+    } while (e->next_plan_ms <= at_ms && ++plans < ENGINE_PLANS_MAX);
 }
