@@ -166,8 +166,9 @@ static void limit_cpu(const char *path, const struct cgroup_limits *limits)
     weight = weight < 1 ? 1 : weight;
     write_int(path, "cpu.weight", weight > WEIGHT_MAX ? WEIGHT_MAX : weight);
     if (limits->cpu_hard) {
-        snprintf(text, sizeof(text), "%lld %d",
-                 (long long)(limits->cpu_milli * (CPU_PERIOD_US / 1000)), CPU_PERIOD_US);
+        int64_t quota_us = limits->cpu_milli * (CPU_PERIOD_US / 1000);
+
+        snprintf(text, sizeof(text), "%lld %d", (long long)quota_us, CPU_PERIOD_US);
         (void)write_text(path, "cpu.max", text);
     }
 }

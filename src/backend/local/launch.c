@@ -384,7 +384,7 @@ int launch_connect(const struct local_task *t, int *ret_link, struct err *err)
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%.64s.sock",
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%.75s.sock",
              t->attempt->local->runtime_fd, t->key);
     if (fd < 0 || connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) != 0) {
         err_set(err, ERR_UNREACHABLE, "supervisor of %s: %s", t->key, strerror(errno));

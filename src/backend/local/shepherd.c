@@ -20,6 +20,7 @@
 #include "backend/local/logring.h"
 #include "backend/local/safedir.h"
 #include "backend/local/shepherd_child.h"
+#include "backend/local/shepherd_talk.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -31,9 +32,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,17 +45,11 @@
 #define KILL_ROUNDS  64   /* scans in a row while a tree forks faster than it is killed */
 #define READ_BYTES   65536
 #define DRAIN_READS  64 /* 4 MiB: more than two pipes hold */
-#define SEND_ROOM    512
+#define LINE_ROOM    512
 #define SHEPHERD_OOM "-900"
 #define LINK_FD      3 /* where musterd leaves its link */
 
 enum phase { PHASE_RUNNING, PHASE_LEFTOVER, PHASE_KILLING, PHASE_GONE };
-
-struct client {
-    int fd; /* -1 = free */
-    char line[LINE_MAX_LEN];
-    size_t len;
-};
 
 struct stream {
     int fd; /* -1 = at its end */
@@ -76,14 +69,14 @@ struct shepherd {
     int64_t tried_ms; /* the last try to write the record */
     int control_fd;
     int log_dir_fd;
-    int listen_fd;
     int signal_fd;
     int output_fd;       /* copy of both streams, -1 = none */
     int64_t output_left; /* bytes it may still take */
     const char *socket_path;
     struct stream out;
     struct stream err;
-    struct client clients[CLIENTS_MAX];
+    struct shepherd_talk talk;
+    char line[LINE_ROOM]; /* of state_line */
 };
 
 static int64_t clock_ms(clockid_t id)
@@ -94,114 +87,23 @@ static int64_t clock_ms(clockid_t id)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- the socket ---- */
+/* ---- what it says ---- */
 
-static void drop(struct client *c)
+static const char *state_line(void *ctx)
 {
-    if (c->fd >= 0) {
-        close(c->fd);
-    }
-    c->fd = -1;
-    c->len = 0;
-}
+    struct shepherd *s = ctx;
 
-static void state_line(const struct shepherd *s, char ret[SEND_ROOM])
-{
     if (!s->ended || s->phase != PHASE_GONE) {
-        snprintf(ret, SEND_ROOM, "running %d\n", (int)s->who.child.pid);
+        snprintf(s->line, sizeof(s->line), "running %d\n", (int)s->who.child.pid);
     } else if (s->end.cause == EXITREC_REFUSED) {
-        snprintf(ret, SEND_ROOM, "refused %d %lld %s\n", s->end.node_fault,
+        snprintf(s->line, sizeof(s->line), "refused %d %lld %s\n", s->end.node_fault,
                  (long long)s->end.ended_ms, s->end.text);
     } else {
-        snprintf(ret, SEND_ROOM, "ended %s %lld %lld\n",
+        snprintf(s->line, sizeof(s->line), "ended %s %lld %lld\n",
                  s->end.cause == EXITREC_EXITED ? "exited" : "signalled", (long long)s->end.status,
                  (long long)s->end.ended_ms);
     }
-}
-
-static void tell(const struct shepherd *s, struct client *c)
-{
-    char line[SEND_ROOM];
-    size_t len;
-
-    state_line(s, line);
-    len = strlen(line);
-    if (c->fd >= 0 && send(c->fd, line, len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)len) {
-        drop(c);
-    }
-}
-
-static void tell_all(struct shepherd *s)
-{
-    for (size_t i = 0; i < CLIENTS_MAX; i++) {
-        tell(s, &s->clients[i]);
-    }
-}
-
-/* A newcomer takes the place of the oldest if all are taken: a musterd that was killed may leave
- * half-open ones. */
-static void add_client(struct shepherd *s, int fd)
-{
-    size_t at = 0;
-
-    while (at < CLIENTS_MAX && s->clients[at].fd >= 0) {
-        at++;
-    }
-    if (at == CLIENTS_MAX) {
-        drop(&s->clients[0]);
-        memmove(&s->clients[0], &s->clients[1], sizeof(s->clients[0]) * (CLIENTS_MAX - 1));
-        at = CLIENTS_MAX - 1;
-    }
-    s->clients[at] = (struct client){.fd = fd};
-}
-
-static void accept_client(struct shepherd *s)
-{
-    int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct ucred peer = {0};
-    socklen_t len = sizeof(peer);
-
-    if (fd < 0) {
-        return;
-    }
-    /* The directory of the socket is closed to others already; this is the second lock. */
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0 ||
-        (peer.uid != geteuid() && peer.uid != 0)) {
-        close(fd);
-        return;
-    }
-    add_client(s, fd);
-    for (size_t i = 0; i < CLIENTS_MAX; i++) {
-        if (s->clients[i].fd == fd) {
-            tell(s, &s->clients[i]);
-        }
-    }
-}
-
-/* The path may be longer than a socket address holds, so it is reached through its directory. */
-static int listen_at(struct shepherd *s, struct err *err)
-{
-    CLEANUP(mem_freep) char *dir = mem_text(s->socket_path);
-    CLEANUP(safedir_closep) int dir_fd = -1;
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    char *slash = strrchr(dir, '/');
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0 || slash == NULL || slash == dir) {
-        return err_set(err, ERR_IO, "no socket %s: %s", s->socket_path, strerror(errno));
-    }
-    *slash = '\0';
-    dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    (void)unlinkat(dir_fd, slash + 1, 0);
-    snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%.64s", dir_fd, slash + 1);
-    if (dir_fd < 0 || bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) != 0 ||
-        listen(fd, CLIENTS_MAX) != 0) {
-        err_set(err, ERR_IO, "cannot listen on %s: %s", s->socket_path, strerror(errno));
-        close(fd);
-        return ERR_IO;
-    }
-    s->listen_fd = fd;
-    return 0;
+    return s->line;
 }
 
 /* ---- the tree ---- */
@@ -367,7 +269,7 @@ static void finish(struct shepherd *s)
     if (s->who.cgroup[0] != '\0') {
         cgroup_remove(s->who.cgroup);
     }
-    tell_all(s);
+    shepherd_talk_tell_all(&s->talk, state_line(s));
 }
 
 static void refuse(struct shepherd *s, const struct err *why)
@@ -411,8 +313,9 @@ static void step(struct shepherd *s)
 
 /* ---- commands ---- */
 
-static void command(struct shepherd *s, struct client *c, const char *line)
+static void obey(void *ctx, const char *line)
 {
+    struct shepherd *s = ctx;
     int sig;
     char end;
 
@@ -420,38 +323,12 @@ static void command(struct shepherd *s, struct client *c, const char *line)
         if (s->phase != PHASE_GONE) {
             enter(s, PHASE_KILLING);
         }
-    } else if (strcmp(line, "status") == 0) {
-        tell(s, c);
     } else if (strcmp(line, "forget") == 0) {
         s->forgotten = s->phase == PHASE_GONE;
     } else if (sscanf(line, "signal %d%c", &sig, &end) == 1 && sig > 0 && sig < NSIG) {
         if (!s->ended && s->who.child.pid > 1) {
             (void)kill(-s->who.child.pid, sig);
         }
-    }
-}
-
-static void read_client(struct shepherd *s, struct client *c)
-{
-    char *end;
-    ssize_t n = recv(c->fd, c->line + c->len, sizeof(c->line) - 1 - c->len, MSG_DONTWAIT);
-
-    if (n <= 0) {
-        if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            drop(c);
-        }
-        return;
-    }
-    c->len += (size_t)n;
-    c->line[c->len] = '\0';
-    while ((end = strchr(c->line, '\n')) != NULL) {
-        *end = '\0';
-        command(s, c, c->line);
-        c->len -= (size_t)(end + 1 - c->line);
-        memmove(c->line, end + 1, c->len + 1);
-    }
-    if (c->len >= sizeof(c->line) - 1) {
-        drop(c); /* no command is that long */
     }
 }
 
@@ -473,37 +350,24 @@ static int wait_ms(const struct shepherd *s)
 
 static void loop(struct shepherd *s)
 {
+    struct shepherd_talk_hooks hooks = {.ctx = s, .order = obey, .state = state_line};
+    struct pollfd fds[3 + SHEPHERD_TALK_FDS];
     struct signalfd_siginfo info;
 
     while (s->phase != PHASE_GONE || (!s->recorded && !s->forgotten)) {
-        struct pollfd fds[4 + CLIENTS_MAX] = {
-            {.fd = s->signal_fd, .events = POLLIN},
-            {.fd = s->listen_fd, .events = POLLIN},
-            {.fd = s->out.fd, .events = POLLIN},
-            {.fd = s->err.fd, .events = POLLIN},
-        };
-
-        for (size_t i = 0; i < CLIENTS_MAX; i++) {
-            fds[4 + i] = (struct pollfd){.fd = s->clients[i].fd, .events = POLLIN};
-        }
-        if (poll(fds, 4 + CLIENTS_MAX, wait_ms(s)) > 0) {
-            if (fds[0].revents != 0) {
-                (void)!read(s->signal_fd, &info, sizeof(info));
-            }
-            if (fds[2].revents != 0) {
+        fds[0] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+        fds[1] = (struct pollfd){.fd = s->out.fd, .events = POLLIN};
+        fds[2] = (struct pollfd){.fd = s->err.fd, .events = POLLIN};
+        shepherd_talk_want(&s->talk, fds + 3);
+        if (poll(fds, 3 + SHEPHERD_TALK_FDS, wait_ms(s)) > 0) {
+            (void)!read(s->signal_fd, &info, sizeof(info)); /* it does not block */
+            if (fds[1].revents != 0) {
                 pump(s, &s->out);
             }
-            if (fds[3].revents != 0) {
+            if (fds[2].revents != 0) {
                 pump(s, &s->err);
             }
-            for (size_t i = 0; i < CLIENTS_MAX; i++) {
-                if (fds[4 + i].revents != 0) {
-                    read_client(s, &s->clients[i]);
-                }
-            }
-            if (fds[1].revents != 0) {
-                accept_client(s);
-            }
+            shepherd_talk_serve(&s->talk, fds + 3, &hooks);
         }
         step(s);
     }
@@ -582,7 +446,7 @@ static int start(struct shepherd *s, struct err *err)
         rc = exitrec_write_shepherd(s->control_fd, &s->who, err);
     }
     if (rc == 0) {
-        rc = listen_at(s, err);
+        rc = shepherd_talk_listen(&s->talk, s->socket_path, err);
     }
     if (rc == 0) {
         rc = open_outputs(s, err);
@@ -666,12 +530,10 @@ static int block_signals(void)
 
 int main(int argc, char **argv)
 {
-    struct shepherd s = {.control_fd = -1, .log_dir_fd = -1, .listen_fd = -1, .output_fd = -1};
+    struct shepherd s = {.control_fd = -1, .log_dir_fd = -1, .output_fd = -1};
     struct err err;
 
-    for (size_t i = 0; i < CLIENTS_MAX; i++) {
-        s.clients[i].fd = -1;
-    }
+    shepherd_talk_init(&s.talk);
     s.out.fd = s.err.fd = -1;
     if (argc < 3) {
         fprintf(stderr, "usage: muster-shepherd CONTROL_DIR SOCKET [FD]; musterd starts it\n");
@@ -688,16 +550,17 @@ int main(int argc, char **argv)
     if (argc > 3) {
         (void)fcntl(LINK_FD, F_SETFD, FD_CLOEXEC);
         (void)fcntl(LINK_FD, F_SETFL, O_NONBLOCK);
-        add_client(&s, LINK_FD);
+        shepherd_talk_add(&s.talk, LINK_FD);
     }
     if (start(&s, &err) != 0) {
         refuse(&s, &err);
     } else {
-        tell_all(&s);
+        shepherd_talk_tell_all(&s.talk, state_line(&s));
     }
     loop(&s);
     logring_close(s.out.log);
     logring_close(s.err.log);
+    shepherd_talk_fini(&s.talk);
     (void)unlink(s.socket_path);
     shepherd_spec_fini(&s.file);
     return 0;

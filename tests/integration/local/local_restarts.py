@@ -264,7 +264,8 @@ def without_root_other_accounts_are_refused(place):
     host.order('forget 1 1')
     host.expect('ok', 2)
     host.close()
-    shutil.rmtree(place + '/state')
+    for below in ('/state', '/run'):
+        shutil.rmtree(place + below)
 
 
 def sixty_four_tasks_start_quickly(place):
