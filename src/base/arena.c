@@ -32,12 +32,17 @@ static struct block *block_make(size_t size, struct block *next)
     return b;
 }
 
-struct arena *arena_make(void)
+struct arena *arena_make_sized(size_t first_bytes)
 {
     struct arena *a = mem_new(1, sizeof(*a));
 
-    a->first = block_make(ARENA_BLOCK_BYTES, NULL);
+    a->first = block_make(first_bytes, NULL);
     return a;
+}
+
+struct arena *arena_make(void)
+{
+    return arena_make_sized(ARENA_BLOCK_BYTES);
 }
 
 void arena_reset(struct arena *a)
@@ -75,7 +80,7 @@ void *arena_new(struct arena *a, size_t count, size_t size)
     CHECK(size == 0 || count <= SIZE_MAX / 4 / size);
     bytes = (count * size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     if (a->first->size - a->first->used < bytes) {
-        a->first = block_make(bytes > ARENA_BLOCK_BYTES ? bytes : ARENA_BLOCK_BYTES, a->first);
+        a->first = block_make(bytes > a->first->size ? bytes : a->first->size, a->first);
     }
     p = a->first->data + a->first->used;
     a->first->used += bytes;

@@ -8,6 +8,8 @@
 struct arena;
 
 struct arena *arena_make(void);
+/* One whose first block is small: for the few texts of one object. */
+struct arena *arena_make_sized(size_t first_bytes);
 void arena_free(struct arena *a);
 void arena_freep(struct arena **a);
 /* Forget everything, keep the first block. */

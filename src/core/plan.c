@@ -108,11 +108,11 @@ static int64_t missing(const struct job *j, int group, int64_t want)
     return want > have ? want - have : 0;
 }
 
-static void try_more(struct core *c, struct job *j, int group, int64_t count, int64_t now_ms)
+static void try_more(struct core *c, struct job *j, struct more more, int64_t now_ms)
 {
     struct trial t = {0};
 
-    if (trial_more(c, j, group, count, now_ms, &t)) {
+    if (trial_more(c, j, more, now_ms, &t)) {
         decide_trial(c, j, &t, now_ms);
     }
     trial_fini(&t);
@@ -133,7 +133,7 @@ static void plan_repairs(struct core *c, int64_t now_ms)
             int64_t count = missing(j, g, j->ask->groups[g].min_tasks);
 
             if (count > 0) {
-                try_more(c, j, g, count, now_ms);
+                try_more(c, j, (struct more){g, count, true}, now_ms);
             }
         }
     }
@@ -151,7 +151,7 @@ static void plan_growth(struct core *c, int64_t now_ms)
         }
         for (int g = 0; may_get_more(j) && g < (int)j->ask->group_count; g++) {
             if (missing(j, g, j->ask->groups[g].tasks) > 0) {
-                try_more(c, j, g, 1, now_ms);
+                try_more(c, j, (struct more){g, 1, false}, now_ms);
             }
         }
         if (!j->decided) {

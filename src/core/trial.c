@@ -255,9 +255,11 @@ static bool has_task(const struct job *j, int64_t number)
     return false;
 }
 
-bool trial_more(struct core *c, struct job *j, int group, int64_t count, int64_t now_ms,
-                struct trial *ret)
+bool trial_more(struct core *c, struct job *j, struct more more, int64_t now_ms, struct trial *ret)
 {
+    int group = more.group;
+    int64_t count = more.count;
+    bool repair = more.repair;
     const struct fact_group *want = &j->ask->groups[group];
     int64_t first = place_first_task(j->ask, group);
     struct ask ask = {.job = j, .pool = c->pools.items[j->pool], .group = group, .count = 0};
@@ -273,8 +275,13 @@ bool trial_more(struct core *c, struct job *j, int group, int64_t count, int64_t
     }
     ask.need_gu = place_task_gu(c, ask.pool, want) * count;
     ret->step = j->step + 1;
-    if (try_free(c, &ask, "growth", now_ms, ret)) {
+    if (try_free(c, &ask, repair ? "repair" : "growth", now_ms, ret)) {
         return true;
     }
-    return is_entitled(c, &ask) && try_claim(c, &ask, "growth", now_ms, ret);
+    if (is_entitled(c, &ask)) {
+        return try_claim(c, &ask, repair ? "repair" : "growth", now_ms, ret);
+    }
+    /* a broken gang claims what it misses by every right it has, growth beyond the reserve takes
+     * idle cards only */
+    return repair && has_own_victims(c, j) && try_claim(c, &ask, "repair", now_ms, ret);
 }

@@ -12,8 +12,12 @@ bool trial_job(struct core *c, struct job *j, int64_t now_ms, struct trial *ret)
 /* Start what was promised, where it was promised or on anything else that is free. */
 bool trial_nominated(struct core *c, struct job *j, int64_t now_ms, struct trial *ret);
 
-/* Place `count` missing tasks of a group of an active job; reclaims only inside reserve. */
-bool trial_more(struct core *c, struct job *j, int group, int64_t count, int64_t now_ms,
-                struct trial *ret);
+struct more { /* tasks that an active job misses */
+    int group;
+    int64_t count;
+    bool repair; /* below its minimum by a fault; else growth, which reclaims only inside reserve */
+};
+
+bool trial_more(struct core *c, struct job *j, struct more more, int64_t now_ms, struct trial *ret);
 
 #endif
