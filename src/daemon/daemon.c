@@ -197,8 +197,9 @@ int daemon_run(struct daemon *d, struct err *err)
     const struct policy *policy = view_policy(engine_core(d->engine));
 
     notify_ready();
-    note(NOTE_INFO, "ready socket=%s listen=%s state=%s seq=%" PRId64 "%s%s", d->socket, d->listen,
-         d->state, d->durable_seq, d->options.simulate ? " simulated GPUs are allowed" : "",
+    note(NOTE_INFO, "ready socket=%s port=%u state=%s seq=%" PRId64 "%s%s", d->socket,
+         (unsigned)server_port(d->server), d->state, d->durable_seq,
+         d->options.simulate ? " simulated GPUs are allowed" : "",
          engine_frozen(d->engine) ? " FROZEN" : "");
     if (policy != NULL) {
         notify_status("Running.");

@@ -57,6 +57,8 @@ struct daemon {
     struct journal *journal;
     struct engine *engine;
     struct backend *local;
+    backend_sink *engine_sink; /* where the backend's facts go */
+    void *engine_sink_ctx;
     struct server *server;
     struct service service;
     struct content *content;

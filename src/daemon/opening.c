@@ -5,6 +5,7 @@
 #include "base/defaults.h"
 #include "base/hash.h"
 #include "daemon/crashmark.h"
+#include "daemon/loop.h"
 #include "daemon/note.h"
 #include "daemon/services.h"
 #include "daemon/site.h"
@@ -251,6 +252,15 @@ static int make_runtime_dir(const struct daemon *d, struct err *err)
     return 0;
 }
 
+/* What backends tell waits in the engine's queue: have it taken soon. */
+static void sink(void *ctx, const struct fact *fact)
+{
+    struct daemon *d = ctx;
+
+    d->engine_sink(d->engine_sink_ctx, fact);
+    loop_step_soon(d->loop);
+}
+
 int opening_backend(struct daemon *d, struct err *err)
 {
     CLEANUP(mem_freep) char *shepherd = shepherd_path(d);
@@ -275,6 +285,10 @@ int opening_backend(struct daemon *d, struct err *err)
         return err == NULL ? ERR_IO : (int)err->code;
     }
     engine_add_backend(d->engine, "local", d->local);
+    d->engine_sink = d->local->sink;
+    d->engine_sink_ctx = d->local->sink_ctx;
+    d->local->sink = sink;
+    d->local->sink_ctx = d;
     return engine_adopt(d->engine, err);
 }
 
