@@ -79,15 +79,22 @@ static int64_t grants_gu(const struct fact_grant *tasks, size_t count)
     return sum;
 }
 
+static void add_count(const struct teller *t, size_t count, const char *word, const char *after)
+{
+    str_addf(t->out, "%zu %s%s%s", count, word, count == 1 ? "" : "s", after);
+}
+
 /* ---- facts of the world ---- */
 
 static void tell_policy_set(const struct teller *t, const struct fact *f)
 {
     const struct fact_policy_set *b = fact_of(f, POLICY_SET);
 
-    str_addf(t->out, "policy applied: %zu pools, %zu queues, %zu nodes, %zu users",
-             b->policy.pool_count, b->policy.queue_count, b->policy.node_count,
-             b->policy.user_count);
+    str_add(t->out, "policy applied: ");
+    add_count(t, b->policy.pool_count, "pool", ", ");
+    add_count(t, b->policy.queue_count, "queue", ", ");
+    add_count(t, b->policy.node_count, "node", ", ");
+    add_count(t, b->policy.user_count, "user", "");
     add_person(t, b->subject);
 }
 

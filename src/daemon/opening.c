@@ -252,11 +252,33 @@ static int make_runtime_dir(const struct daemon *d, struct err *err)
     return 0;
 }
 
+/* A task that was adopted is told as running again: no news, and so nothing for the journal. */
+static bool is_known(struct daemon *d, const struct fact *fact)
+{
+    const struct fact_task_running *b;
+    const struct job *j;
+
+    if (fact->kind != FACT_TASK_RUNNING) {
+        return false;
+    }
+    b = fact_of(fact, TASK_RUNNING);
+    j = view_job(engine_core(d->engine), b->job);
+    for (size_t i = 0; j != NULL && j->attempt == b->attempt && i < j->tasks.count; i++) {
+        if (j->tasks.items[i].task == b->task) {
+            return j->tasks.items[i].state == TASK_STATE_RUNNING;
+        }
+    }
+    return false;
+}
+
 /* What backends tell waits in the engine's queue: have it taken soon. */
 static void sink(void *ctx, const struct fact *fact)
 {
     struct daemon *d = ctx;
 
+    if (is_known(d, fact)) {
+        return;
+    }
     d->engine_sink(d->engine_sink_ctx, fact);
     loop_step_soon(d->loop);
 }

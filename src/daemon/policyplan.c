@@ -7,7 +7,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 struct copy {
     struct core *core;
@@ -76,23 +75,47 @@ static bool would_start(const struct copy *c, int64_t job)
     return false;
 }
 
-static bool is_never(const struct why *w)
+/* Would it be refused if it were submitted today? */
+static bool is_never(const struct copy *c, const struct job *j, struct err *err)
 {
-    for (size_t i = 0; i < w->blocker_count; i++) {
-        if (w->blockers[i].code == WHY_NEVER) {
-            return true;
+    struct fact_job_submitted ask = *j->ask;
+
+    ask.id = 0;
+    ask.name = j->name;
+    ask.subject = j->subject;
+    ask.spec = j->spec;
+    return core_submit_check(c->core, &ask, err) != 0;
+}
+
+/* The first blocker that the job does not have today. */
+static const struct why_blocker *new_blocker(const struct why *old, const struct why *new)
+{
+    for (size_t i = 0; i < new->blocker_count; i++) {
+        size_t k = 0;
+
+        while (k < old->blocker_count && old->blockers[k].code != new->blockers[i].code) {
+            k++;
+        }
+        if (k == old->blocker_count) {
+            return &new->blockers[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 static void compare_job(const struct trial *t, const struct job *j)
 {
     bool before = would_start(&t->old, j->id);
     bool after = would_start(&t->new, j->id);
+    const struct why_blocker *blocker;
     struct why old;
     struct why new;
+    struct err err;
 
+    if (is_never(&t->new, j, &err) && !is_never(&t->old, j, NULL)) {
+        effect(t, j->id, "job %lld (%s) could never run: %s", (long long)j->id, j->name, err.text);
+        return;
+    }
     if (before != after) {
         effect(t, j->id,
                after ? "job %lld (%s) would start now"
@@ -105,16 +128,14 @@ static void compare_job(const struct trial *t, const struct job *j)
         why_job(t->new.core, j->id, t->now_ms, t->arena, &new, NULL) != 0) {
         return;
     }
-    if (is_never(&new) && !is_never(&old)) {
-        effect(t, j->id, "job %lld (%s) could never run: %s", (long long)j->id, j->name,
-               new.summary);
+    blocker = new_blocker(&old, &new);
+    if (blocker != NULL) {
+        effect(t, j->id, "job %lld (%s) would wait: %s", (long long)j->id, j->name, blocker->text);
     } else if (new.earliest_ms > old.earliest_ms && old.earliest_ms != 0) {
         char text[QUANTITY_TEXT_MAX];
 
         quantity_duration_text(new.earliest_ms - old.earliest_ms, text);
         effect(t, j->id, "job %lld (%s) would wait %s longer", (long long)j->id, j->name, text);
-    } else if (strcmp(old.summary, new.summary) != 0) {
-        effect(t, j->id, "job %lld (%s): %s", (long long)j->id, j->name, new.summary);
     }
 }
 
