@@ -219,7 +219,6 @@ static void read_queue(struct reader *r, const json_t *o, bool may_borrow)
     q->grace_ms = 0;
     q->grace_max_ms = 0;
     q->drain_after_ms = POLICY_NONE;
-    q->gang_repair_ms = SECOND_MS;
 }
 
 static void read_job(struct reader *r, const json_t *o)
@@ -368,6 +367,18 @@ static void read_queue_borrowing(struct reader *r, const json_t *o)
     read_queue(r, o, true);
 }
 
+/* Nothing shows the names of queues, and those of a case need not be names to the core. */
+static void rename_queues(struct casefile *c)
+{
+    size_t i;
+
+    for (i = 0; i < c->site.queues.count; i++) {
+        struct policy_queue *q = &c->site.queues.items[i];
+
+        q->name = arena_printf(c->site.arena, "q%lld", (long long)q->id);
+    }
+}
+
 static void read_all(struct reader *r, const json_t *root)
 {
     struct casefile *c = r->c;
@@ -393,6 +404,7 @@ static void read_all(struct reader *r, const json_t *root)
         sum_reserves(&c->site);
     }
     read_list(r, root, "jobs", read_job);
+    rename_queues(c);
     for (i = 0; i < c->nodes.count; i++) {
         c->nodes.items[i].row = &c->rows.items[i];
     }

@@ -3,24 +3,29 @@
 
 #include "base/check.h"
 #include "base/quantity.h"
+#include "sim/scene_text.h"
 #include "sim/world.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define START_MS     ((int64_t)1000000)
-#define SECOND_MS    ((int64_t)1000)
-#define ROUNDS_MAX   40
-#define ROUNDS_QUIET 5
-#define STEPS_MAX    400
-#define CARD_BYTES   ((int64_t)80 << 30)
+#define START_MS      ((int64_t)1000000)
+#define SECOND_MS     ((int64_t)1000)
+#define ROUNDS_MAX    40
+#define ROUNDS_QUIET  5
+#define REPAIR_ROUNDS 3
+#define STEPS_MAX     400
+#define CARD_BYTES    ((int64_t)80 << 30)
 
 struct stage {
     struct casefile *c;
     struct world world;
     struct arena *arena;
+    struct str *decisions;             /* may be NULL */
     VEC(const struct case_job *) jobs; /* by age; the id of a job is its index + 1 */
     int64_t *free_gu;                  /* of each slot of each node */
     size_t *first_slot;                /* of each node in free_gu */
+    struct fact_grant **grants;        /* by job: of its running pods */
 };
 
 /* ---- nodes ---- */
@@ -199,15 +204,35 @@ static int grant_pod(struct stage *s, const struct case_job *j, size_t pod, stru
     return 0;
 }
 
-static int start_running(struct stage *s, const struct case_job *j, int64_t id, struct err *err)
+/* Who names its card takes it before anybody takes the lowest free one. */
+static int grant_running(struct stage *s, bool indexed, struct err *err)
 {
-    struct fact_grant *grants = arena_new(s->arena, j->on_count + 1, sizeof(*grants));
+    size_t i, k;
+    int rc = 0;
+
+    for (i = 0; i < s->jobs.count; i++) {
+        const struct case_job *j = s->jobs.items[i];
+
+        if (!j->running || (j->gpu_index_count > 0) != indexed) {
+            continue;
+        }
+        s->grants[i] = arena_new(s->arena, j->on_count + 1, sizeof(*s->grants[i]));
+        for (k = 0; rc == 0 && k < j->on_count; k++) {
+            rc = grant_pod(s, j, k, &s->grants[i][k], err);
+        }
+    }
+    return rc;
+}
+
+static int start_running(struct stage *s, size_t index, struct err *err)
+{
+    const struct case_job *j = s->jobs.items[index];
     struct fact_job_started body = {
-        .job = id,
+        .job = (int64_t)index + 1,
         .attempt = 1,
         .step = 1,
         .pool = s->c->site.pools.items[0].id,
-        .tasks = grants,
+        .tasks = s->grants[index],
         .task_count = j->on_count,
         .why = {.rule = "given", .text = "ran at the start of the case"},
     };
@@ -215,13 +240,8 @@ static int start_running(struct stage *s, const struct case_job *j, int64_t id, 
     size_t i, k;
 
     for (i = 0; i < j->on_count; i++) {
-        int rc = grant_pod(s, j, i, &grants[i], err);
-
-        if (rc != 0) {
-            return rc;
-        }
-        for (k = 0; k < grants[i].device_count; k++) {
-            body.reserved_gu += grants[i].devices[k].gu;
+        for (k = 0; k < body.tasks[i].device_count; k++) {
+            body.reserved_gu += body.tasks[i].devices[k].gu;
         }
     }
     return world_ask(&s->world, &fact, err);
@@ -237,7 +257,7 @@ static int submit(struct stage *s, size_t index, struct err *err)
     s->world.now_ms = START_MS + (j->submitted - s->jobs.items[0]->submitted) * SECOND_MS;
     rc = world_ask(&s->world, &fact, err);
     if (rc == 0 && j->running && j->on_count > 0) {
-        rc = start_running(s, j, body.id, err);
+        rc = start_running(s, index, err);
     }
     return rc;
 }
@@ -251,6 +271,20 @@ static int by_age(const void *a, const void *b)
         return x->submitted < y->submitted ? -1 : 1;
     }
     return x < y ? -1 : x > y; /* the order of the file: both lie in one list */
+}
+
+/* A gang that is broken when the case begins may be completed until the first rounds are over. */
+static void set_repair(struct stage *s)
+{
+    int64_t span = 0;
+    size_t i;
+
+    if (s->jobs.count > 0) {
+        span = s->jobs.items[s->jobs.count - 1]->submitted - s->jobs.items[0]->submitted;
+    }
+    for (i = 0; i < s->c->site.queues.count; i++) {
+        s->c->site.queues.items[i].gang_repair_ms = (span + REPAIR_ROUNDS) * SECOND_MS;
+    }
 }
 
 static int set_stage(struct stage *s, struct err *err)
@@ -275,8 +309,12 @@ static int set_stage(struct stage *s, struct err *err)
     if (s->jobs.count > 0) {
         qsort(s->jobs.items, s->jobs.count, sizeof(s->jobs.items[0]), by_age);
     }
+    set_repair(s);
+    s->grants = arena_new(s->arena, s->jobs.count + 1, sizeof(struct fact_grant *));
+    rc = grant_running(s, true, err);
+    rc = rc != 0 ? rc : grant_running(s, false, err);
     engine_set_frozen(s->world.engine, true, "the stage is being set");
-    rc = world_set_policy(&s->world, &c->site, err);
+    rc = rc != 0 ? rc : world_set_policy(&s->world, &c->site, err);
     for (i = 0; rc == 0 && i < c->nodes.count; i++) {
         tell_node(s, &c->nodes.items[i]);
     }
@@ -394,12 +432,25 @@ static void add_outcome(struct str *ret, struct stage *s, bool settled)
     str_addf(ret, "],\"plan_us\":%lld}", (long long)stats.core_us);
 }
 
-int caserun(struct casefile *c, struct str *ret, struct err *err)
+static void watch(void *ctx, const struct fact *fact, const struct journal_record *record)
 {
-    struct stage s = {.c = c, .arena = arena_make()};
+    struct stage *s = ctx;
+    const struct scene_text text = {&s->world.roll, START_MS};
+
+    (void)record;
+    scene_text_fact(&text, fact, s->decisions);
+}
+
+int caserun(struct casefile *c, struct str *ret, struct str *decisions, struct err *err)
+{
+    struct stage s = {.c = c, .arena = arena_make(), .decisions = decisions};
     int rc;
 
     world_init(&s.world, START_MS);
+    if (decisions != NULL) {
+        s.world.watch = watch;
+        s.world.watch_ctx = &s;
+    }
     rc = set_stage(&s, err);
     if (rc == 0) {
         add_outcome(ret, &s, settle(&s.world));

@@ -9,7 +9,8 @@
 #include "base/str.h"
 #include "sim/casefile.h"
 
-/* ERR_INVALID: the core does not take the case as it is written. */
-MUST_CHECK int caserun(struct casefile *c, struct str *ret, struct err *err);
+/* decisions (may be NULL) gets every decision as a line.
+ * ERR_INVALID: the core does not take the case as it is written. */
+MUST_CHECK int caserun(struct casefile *c, struct str *ret, struct str *decisions, struct err *err);
 
 #endif

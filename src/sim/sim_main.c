@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const char USAGE[] =
-    "usage: muster-sim case FILE...\n"
+    "usage: muster-sim case [--explain] FILE...\n"
     "       muster-sim scenario [--update] FILE...\n"
     "       muster-sim run [--seed N] [--seeds COUNT] [--events N] [--verbose]\n";
 
@@ -26,15 +26,16 @@ static int usage(void)
 }
 
 /* One line of JSON a case; a case that cannot be read or set up is said on stderr. */
-static int run_case(const char *path)
+static int run_case(const char *path, bool explain)
 {
     struct casefile c;
     struct str line = {0};
+    struct str decisions = {0};
     struct err err = {0};
     int rc = casefile_read(path, &c, &err);
 
     if (rc == 0) {
-        rc = caserun(&c, &line, &err);
+        rc = caserun(&c, &line, explain ? &decisions : NULL, &err);
         casefile_fini(&c);
     }
     if (rc != 0) {
@@ -43,20 +44,23 @@ static int run_case(const char *path)
         (void)printf("%s\n", line.text);
         (void)fflush(stdout);
     }
+    (void)fputs(str_text(&decisions), stderr);
+    str_fini(&decisions);
     str_fini(&line);
     return rc != 0 ? 2 : 0;
 }
 
 static int main_case(int argc, char **argv)
 {
+    bool explain = argc > 0 && strcmp(argv[0], "--explain") == 0;
     int worst = 0;
     int i;
 
-    if (argc < 1) {
+    if (argc < (explain ? 2 : 1)) {
         return usage();
     }
-    for (i = 0; i < argc; i++) {
-        int rc = run_case(argv[i]);
+    for (i = explain ? 1 : 0; i < argc; i++) {
+        int rc = run_case(argv[i], explain);
 
         worst = rc > worst ? rc : worst;
     }
