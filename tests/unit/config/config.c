@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define POOLS  "pools:\n- {name: a, nodes: [{name: \"n[1-2]\", gpus: 8}]}\n"
@@ -258,8 +259,8 @@ static const struct policy_queue *queue(const struct reading *r, const char *nam
             return &r->config.policy.queues[i];
         }
     }
-    fail();
-    return NULL;
+    print_error("there is no queue %s\n", name);
+    abort();
 }
 
 static void settings_are_inherited_and_sums_are_made(void **state)
