@@ -360,6 +360,7 @@ static void refuse(struct daemon *d, const char *digest, const struct err *why)
     mem_free(d->refused);
     d->refused = mem_text(why->text);
     engine_put(d->engine, &fact, NULL, NULL);
+    loop_step_soon(d->loop);
 }
 
 static int apply_file(struct daemon *d, struct err *err)

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Two crashes at the same record freeze the third start; a state directory that is not ours."""
+import json
+import os
+import signal
+
+from daemon_world import Tap, World
+
+
+def freezes(t, w):
+    job = w.run("sleep 60", gpus=1)
+    w.until_state(job, "running")
+    for _ in range(2):
+        w.kill(signal.SIGABRT)
+        w.start()
+    version = w.get("version")
+    t.equal(version["frozen"], True, "the third start is frozen", version)
+    t.ok("crashed 2 times after record" in version["frozen_why"], "and says at which record")
+    cases = [n for n in os.listdir(w.state) if n.startswith("crash-")]
+    t.equal(len(cases), 1, "it leaves a case", cases)
+    with open(f"{w.state}/{cases[0]}") as f:
+        case = json.load(f)
+    t.ok(case["seq"] in cases[0] and "state" in case, "with the state in it")
+    t.equal(w.state_of(job), "running", "it has adopted what runs")
+    waits = w.run("true", gpus=1)
+    t.equal(w.state_of(waits), "queued", "it answers, and plans nothing")
+    w.stop()
+    w.start("--thaw")
+    w.until_state(waits, "succeeded")
+    t.ok(True, "with --thaw it plans again")
+    w.post(f"jobs/{job}/cancel")
+    w.until_state(job, "cancelled")
+
+
+def kills_are_no_crashes(t, w):
+    for _ in range(3):
+        w.kill(signal.SIGKILL)
+        w.start()
+    t.equal(w.get("version")["frozen"], False, "kill -9 is no crash")
+
+
+def refusals(t):
+    w = World()
+    os.mkdir(w.state, 0o755)
+    os.chmod(w.state, 0o755)
+    w.start(wait=False)
+    t.equal(w.process.wait(30), 1, "a state directory that others may read is refused")
+    t.ok("chmod 0700" in w.log_text(), "with what to do about it", w.log_text())
+    w.end()
+
+    w = World("pools: []\nqueues: [{name: q, wieght: 1}]\n").start(wait=False)
+    t.equal(w.process.wait(30), 2, "a wrong policy at the first start is refused")
+    t.ok("muster.yaml:2:20: queues.q.wieght: is not a setting of a queue" in w.log_text(),
+         "with its place", w.log_text())
+    w.end()
+
+
+def main():
+    t = Tap()
+    w = World().start()
+    try:
+        freezes(t, w)
+        kills_are_no_crashes(t, w)
+    except (AssertionError, OSError) as e:
+        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
+    finally:
+        w.end()
+    refusals(t)
+    t.end()
+
+
+main()
