@@ -2,7 +2,7 @@
 
 from quota_model import Job, Pool, Queue
 
-MODES = ("plain", "elastic", "many", "nodes", "short")
+MODES = ("plain", "elastic", "many", "nodes", "short", "crowd")
 
 
 def random_queues(rnd):
@@ -41,8 +41,10 @@ def random_queues(rnd):
 
 def random_job(rnd, mode, name, queue, submitted):
     gpus = rnd.choice([1, 1, 2, 2, 3]) if mode == "nodes" else 1
-    pods = rnd.randint(1, 2 if gpus > 1 else 4)
+    pods = rnd.randint(1, 2 if gpus > 1 or mode == "crowd" else 4)
     least = rnd.randint(1, pods) if mode == "elastic" and rnd.random() < 0.6 else pods
+    if name[0] == "w" and mode == "crowd":
+        pods = least = rnd.randint(2, 6)
     preemptible = least < pods or rnd.random() < 0.8
     return Job(name, queue, pods, least, gpus, rnd.choice([0, 0, 0, 5, 10]), submitted, preemptible)
 
@@ -119,7 +121,8 @@ def random_case(rnd, mode, name):
     jobs, state, on = [], {}, {}
     pool = Pool(sum(nodes), queues, [])
     case = Case(name, pool, nodes, state, on)
-    for step in range(rnd.randint(4, 14)):  # starts, and now and then an end
+    most = 12 if mode == "crowd" else 7
+    for step in range(rnd.randint(4, 2 * most)):  # starts, and now and then an end
         job = random_job(rnd, mode, "r%d" % step, rnd.choice(leaves), step)
         pool.jobs[job.name] = job
         tasks = rnd.randint(job.least, job.pods)
@@ -129,7 +132,7 @@ def random_case(rnd, mode, name):
             jobs.append(job)
         else:
             del pool.jobs[job.name]
-        if len(state) > 7 or (rnd.random() < 0.15 and state):
+        if len(state) > most or (rnd.random() < 0.15 and state):
             gone = rnd.choice(list(state))
             del state[gone], on[gone], pool.jobs[gone]
             jobs = [j for j in jobs if j.name != gone]

@@ -9,5 +9,7 @@
 
 /* A new struct in the arena; about a third of the fields stay zero, lists hold up to six items. */
 void *random_value(const struct schema *schema, struct rng *rng, struct arena *arena);
+/* The same with numbers from 0 to 9 most of the time, so that ids often exist. */
+void *random_small_value(const struct schema *schema, struct rng *rng, struct arena *arena);
 
 #endif
