@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include "backend/virtual/virtual.h"
+#include "base/hash.h"
 #include "base/quantity.h"
 #include "base/str.h"
 #include "core/view.h"
@@ -379,6 +380,7 @@ static void a_snapshot_that_lies_is_passed_over(void **state)
     live();
     snapshot_of(&before);
     s.seq = journal_last_seq(&journal->base);
+    hash_sha256(s.bytes, s.len, s.state_hash);
     journal_last_hash(&journal->base, s.hash);
     assert_int_equal(journal_snapshot_put(&journal->base, &s, NULL), 0);
     engine_close(engine);
@@ -528,8 +530,8 @@ static void a_full_disk_loses_nothing_of_the_world(void **state)
 static void a_newer_owner_freezes_this_one(void **state)
 {
     struct journal_record record = {.epoch = 5,
-                                    .at_ms = 1,
-                                    .true_at_ms = 1,
+                                    .at_ms = NOW_MS,
+                                    .true_at_ms = NOW_MS,
                                     .kind = "daemon_stopped",
                                     .version = 1,
                                     .bytes = "{}",
