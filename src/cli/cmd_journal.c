@@ -12,6 +12,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define STEP_MS 250
+
 static void fill_text(const struct view *view, const json_t *item, struct str *out)
 {
     (void)view;
@@ -105,7 +107,7 @@ static int follow_events(struct cli *cli, const struct args *args, int64_t from,
     str_fini(&path);
     while (rc == 0 && !tail.failed) {
         rc = sse_reader_step(&reader, display_now_ms(), err);
-        client_poll(cli->client, -1, 1000);
+        client_poll(cli->client, -1, STEP_MS);
     }
     sse_reader_fini(&reader);
     return rc;
