@@ -21,6 +21,7 @@ struct hunt { /* one search */
     struct core *c;
     const struct ask *ask;
     claim_units units;
+    int64_t leaving_gu; /* of the claimant's own queue: it counts there until it is gone */
     unit_set best;
     struct harm best_harm;
     bool found;
@@ -63,6 +64,7 @@ static void drop_task(struct core *c, struct job *j, const struct lease_task *t,
 {
     enum ledger l = load_ledger(t);
 
+    load_vacate(c, t);
     load_take(c, j, t, l);
     load_quota(c, j, pool, load_task_gu(t), l == LEDGER_LEAVING, -1);
 }
@@ -112,6 +114,13 @@ void claim_drop_unit(struct core *c, const struct claim_unit *u, int pool)
     }
 }
 
+void claim_drop_job(struct core *c, struct job *j, int pool)
+{
+    for (size_t i = 0; i < j->tasks.count; i++) {
+        drop_task(c, j, &j->tasks.items[i], pool);
+    }
+}
+
 /* ---- is a set lawful and sufficient? ---- */
 
 static int by_size(const void *a, const void *b)
@@ -142,7 +151,7 @@ static bool take_lawfully(struct hunt *h, unit_set *set)
             claim_drop_unit(c, set->items[i], pool);
         }
     }
-    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu);
+    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu);
     for (size_t i = 0; i < set->count; i++) {
         const struct claim_unit *u = set->items[i];
         int common;
@@ -408,7 +417,7 @@ static bool lawful_next(struct hunt *h, const struct claim_unit *u)
     if (u->own || u->passer) {
         return true;
     }
-    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu);
+    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu);
     return (h->ask->take || (cover >= 0 && !queue_covers(c->queues, cover, u->job->queue))) &&
            quota_over(c->queues, pool, u->job->queue, queue_common(c->queues, u->job->queue, leaf));
 }
@@ -685,18 +694,29 @@ static bool conclude(struct hunt *h, struct trial *ret, size_t mark)
     return true;
 }
 
+/* What is leaving is promised without a victim to those within reserve, to a planned start, and
+ * back to a victim whose claimant went away; a borrower uses what is idle. */
+static bool may_wait_only(const struct core *c, const struct ask *ask)
+{
+    return ask->planned || ask->leaving_only ||
+           quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0;
+}
+
 bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *ret)
 {
     struct hunt h = {.c = c, .ask = ask};
     size_t mark = load_mark(c);
     unit_set none = {0};
     struct harm harm;
+    bool wait_only;
     bool found;
 
+    h.leaving_gu = c->queues->items[ask->job->queue].quotas[ask->pool->index].stopping;
+    wait_only = may_wait_only(c, ask);
     claim_drop_leaving(c, ask->pool->index);
-    if (set_works(&h, &none, &harm)) {
+    if (wait_only && set_works(&h, &none, &harm)) {
         h.found = true; /* what is leaving anyway is enough: promise it, take nobody */
-    } else {
+    } else if (!ask->leaving_only) {
         units_gather(c, ask, now_ms, &h.units);
         if (h.units.count > 0) {
             hunt_all(&h);

@@ -56,8 +56,9 @@ struct ask {
     int group;
     int64_t *numbers;
     int64_t count;
-    bool take;    /* not entitled: from richer borrowers only (fair_share: take) */
-    bool planned; /* its planned start is now: those that passed it are lawful victims */
+    bool take;         /* not entitled: from richer borrowers only (fair_share: take) */
+    bool leaving_only; /* a victim whose claimant went away: nobody else is taken for it */
+    bool planned;      /* its planned start is now: those that passed it are lawful victims */
 };
 
 void trial_fini(struct trial *t);
@@ -79,6 +80,9 @@ int64_t claim_lost(const struct core *c, const struct job *j, int at, int64_t no
 /* Take everything that is leaving off the ledgers: the state once all that was told to stop is
  * gone. */
 void claim_drop_leaving(struct core *c, int pool);
+
+/* Take all that a job holds off the ledgers, what it is leaving too. */
+void claim_drop_job(struct core *c, struct job *j, int pool);
 
 /* Put the victims of a trial on the ledgers as decided: they are leaving, nominees have lost their
  * promise. */

@@ -62,10 +62,11 @@ int core_apply(struct core *c, const struct fact *fact, struct err *err)
     CHECK(c->undo.items.count == 0);
     c->undo.off = true;
     c->applying_ms = fact->at_ms;
-    meter_advance(c, fact->at_ms);
+    meter_sample(c, fact->at_ms);
     rc = FOLDS[fact->kind](c, fact, err);
     c->undo.off = false;
     if (rc == 0) {
+        meter_commit(c);
         c->now_ms = fact->at_ms;
     }
     return rc;
@@ -77,6 +78,7 @@ struct core *core_new(void)
 
     c->next_job = c->next_node = c->next_token = c->next_pool = c->next_queue = 1;
     c->plan_arena = arena_make();
+    c->wake_ms = INT64_MAX;
     return c;
 }
 

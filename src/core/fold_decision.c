@@ -230,7 +230,7 @@ void fold_drop_nomination(struct core *c, struct job *j)
     fold_free_tasks(&n->tasks);
     vec_clear(&n->victims);
     n->is = false;
-    n->move = false;
+    n->move = n->returns = false;
     fold_wake(c, n->pool);
 }
 
@@ -335,6 +335,7 @@ int fold_claimed(struct core *c, const struct fact *f, struct err *err)
         return rc;
     }
     nominate(c, j, p, &fresh);
+    j->nomination.move = j->nomination.returns = j->state == JOB_STATE_STOPPING;
     j->nomination.step = d->step;
     j->nomination.since_ms = f->at_ms;
     for (size_t i = 0; i < d->victim_count; i++) {
@@ -393,11 +394,12 @@ static void end_lease(struct core *c, struct job *j)
 
 static void requeue(struct core *c, struct job *j, const struct fact_attempt_ended *d)
 {
-    j->preemptions += j->stop.told && j->stop.claimed && !j->nomination.move;
+    j->preemptions +=
+        j->stop.told && j->stop.claimed && (!j->nomination.move || j->nomination.returns);
     j->retries_used += d->retry;
     j->not_before_ms = d->not_before_ms;
     j->avoid_node = d->avoid_node;
-    j->nomination.move = false;
+    j->nomination.move = j->nomination.returns = false;
     j->stop = (struct job_stop){0};
     j->requeue_asked = false;
     j->state = JOB_STATE_QUEUED;

@@ -162,7 +162,9 @@ static void list_active(struct core *c, struct job *j)
 
 static void count_timed(struct core *c, struct job *j)
 {
-    int in = job_is_active(j) && (j->ask->limit_ms > 0 || j->ask->predicted_ms > 0) ? j->pool : -1;
+    /* one that passed a head ends, for that head, whenever it likes */
+    bool known = j->ask->limit_ms > 0 || j->ask->predicted_ms > 0 || j->passes.count > 0;
+    int in = job_is_active(j) && known ? j->pool : -1;
 
     if (in != j->timed_in) {
         if (j->timed_in >= 0) {

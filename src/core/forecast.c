@@ -1,6 +1,7 @@
 #include "core/forecast.h"
 
 #include "base/check.h"
+#include "core/decide.h"
 #include "core/order.h"
 #include "core/place.h"
 #include "core/state.h"
@@ -25,6 +26,15 @@ static int64_t known_end(const struct job *j, int64_t now_ms)
         return INT64_MAX;
     }
     return from + run > now_ms ? from + run : now_ms;
+}
+
+/* A job that was told to stop is gone by its deadline; its limit may say earlier. */
+static int64_t stop_end(const struct core *c, const struct job *j, int64_t known_ms, int64_t now_ms)
+{
+    int64_t end = j->stop.told ? j->stop.deadline_ms : decide_deadline(c, j, now_ms);
+
+    end = end > now_ms ? end : now_ms + 1; /* overdue: not now */
+    return known_ms < end ? known_ms : end;
 }
 
 static bool has_passed(const struct job *j, const struct job *head)
@@ -60,10 +70,13 @@ static void list_endings(struct core *c, const struct job *head, const struct po
             struct job *j = leaf->active.items[i];
             int64_t end;
 
-            if (!job_is_active(j) || j->pool != pool->index || j->marked || j->stop.told) {
+            if (!job_is_active(j) || j->pool != pool->index) {
                 continue;
             }
             end = has_passed(j, head) ? now_ms : known_end(j, now_ms);
+            if (j->marked || j->stop.told) {
+                end = stop_end(c, j, end, now_ms);
+            }
             if (end != INT64_MAX) {
                 vec_push(ret, (struct ending){j, end});
             }
@@ -76,9 +89,7 @@ static void list_endings(struct core *c, const struct job *head, const struct po
 
 static void drop_job(struct core *c, struct job *j, int pool)
 {
-    struct claim_unit u = {.kind = UNIT_WHOLE, .job = j};
-
-    claim_drop_unit(c, &u, pool);
+    claim_drop_job(c, j, pool);
 }
 
 static bool fits(struct core *c, const struct ask *ask, lease_tasks *ret)
@@ -97,7 +108,6 @@ static int64_t project(struct core *c, const struct ask *ask, int64_t now_ms, le
     size_t k = 0;
     bool found;
 
-    claim_drop_leaving(c, ask->pool->index);
     list_endings(c, ask->job, ask->pool, now_ms, &ends);
     do {
         while (k < ends.count && ends.items[k].end_ms <= at) {
@@ -154,13 +164,6 @@ static struct ask ask_of(struct core *c, struct job *j, struct pool *pool)
         struct ask){.job = j, .pool = pool, .group = -1, .need_gu = place_need_gu(c, pool, j->ask)};
 }
 
-static void again_at(struct core *c, int64_t at_ms, int64_t now_ms)
-{
-    if (at_ms > now_ms && at_ms < c->again_ms) {
-        c->again_ms = at_ms;
-    }
-}
-
 static void add_head(struct core *c, const struct ask *ask, int64_t start_ms, int64_t slack_gu,
                      const lease_tasks *tasks)
 {
@@ -183,7 +186,6 @@ static bool drain_target(struct core *c, const struct ask *ask, lease_tasks *ret
     size_t mark = load_mark(c);
     bool found;
 
-    claim_drop_leaving(c, ask->pool->index);
     for (int q = 0; q < c->queues->count; q++) {
         const struct queue *leaf = &c->queues->items[q];
 
@@ -218,14 +220,14 @@ static bool make_head_in(struct core *c, struct job *j, struct pool *pool, int64
     }
     if (at > 0) {
         add_head(c, &ask, at, slack, &tasks);
-        again_at(c, at, now_ms);
+        plan_again(c, at, now_ms);
     } else if (drain_ms != POLICY_NONE && now_ms - j->age_ms >= drain_ms &&
                drain_target(c, &ask, &tasks)) {
         add_head(c, &ask, 0, 0, &tasks);
     } else {
         made = false;
         if (drain_ms != POLICY_NONE) {
-            again_at(c, j->age_ms + drain_ms, now_ms);
+            plan_again(c, j->age_ms + drain_ms, now_ms);
         }
     }
     vec_fini(&tasks);
@@ -319,13 +321,13 @@ void forecast_heads(struct core *c, int64_t now_ms)
         int64_t age;
         struct job *j;
 
-        if (!queue_is_leaf(q) || q->waiting == 0 || q->row->state != QUEUE_OPEN) {
+        if (!queue_is_leaf(q) || q->waiting == 0 || q->row->state == QUEUE_CLOSED) {
             continue;
         }
         age = drain_ms != POLICY_NONE ? oldest_age(q) : INT64_MAX;
         if (!timed && (drain_ms == POLICY_NONE || now_ms - age < drain_ms)) {
             if (drain_ms != POLICY_NONE) {
-                again_at(c, age + drain_ms, now_ms);
+                plan_again(c, age + drain_ms, now_ms);
             }
             continue;
         }
@@ -443,12 +445,16 @@ static bool settle_heads(struct core *c, const struct ask *ask, int64_t now_ms, 
     size_t had = t->passes.count;
     bool lawful = true;
 
+    for (size_t i = 0; i < c->heads.count; i++) {
+        c->heads.items[i].binding =
+            binds(c, &c->heads.items[i], ask); /* before the ask counts itself */
+    }
     load_quota(c, ask->job, ask->pool->index, ask->need_gu, false, 1);
     for (size_t i = 0; i < c->heads.count && lawful; i++) {
         struct head *h = &c->heads.items[i];
         bool in_way;
 
-        if (!binds(c, h, ask)) {
+        if (!h->binding) {
             continue;
         }
         in_way = overlaps(h, &t->tasks, 0);

@@ -21,6 +21,7 @@ struct head {
     int64_t slack_gu; /* what its queue could still use beside it at the planned start */
     bool entitled;    /* within reserve on some level */
     bool lifted;
+    bool binding;
     bool on; /* its devices are soft now */
     struct lease_task *tasks;
     size_t task_count;

@@ -80,8 +80,9 @@ struct job_stop { /* of an attempt that was told to stop */
 
 struct nomination {
     bool is;
-    bool move; /* the job is being moved there: it is still stopping elsewhere */
-    int pool;  /* index */
+    bool move;    /* the job is still stopping elsewhere: it is moved there, or returns */
+    bool returns; /* its claimant went away; not a move */
+    int pool;     /* index */
     int64_t pool_id;
     int64_t step;
     int64_t since_ms;

@@ -262,6 +262,26 @@ void load_soft(struct core *c, struct device *d, struct node *n, int sign)
     }
 }
 
+static void count_vacated(struct core *c, const struct lease_task *task, int delta)
+{
+    struct node *n = c->nodes.items[task->node];
+
+    for (int i = 0; i < task->device_count; i++) {
+        n->devices[task->devices[i].slot].vacated += delta;
+        n->vacated += delta;
+    }
+}
+
+void load_vacate(struct core *c, const struct lease_task *task)
+{
+    struct undo *u = log_new(c);
+
+    CHECK(!c->undo.off);
+    count_vacated(c, task, 1);
+    u->kind = UNDO_VACATE;
+    u->task = task;
+}
+
 size_t load_mark(const struct core *c)
 {
     return c->undo.items.count;
@@ -296,6 +316,9 @@ void load_undo(struct core *c, size_t mark)
         case UNDO_LAYOUT:
             u.device->layout = u.layout;
             u.device->promised = u.promised;
+            break;
+        case UNDO_VACATE:
+            count_vacated(c, u.task, -1);
             break;
         case UNDO_SOFT:
             u.device->soft -= u.sign;

@@ -15,7 +15,7 @@
 
 struct core;
 
-enum undo_kind { UNDO_TASK, UNDO_QUOTA, UNDO_LAYOUT, UNDO_SOFT };
+enum undo_kind { UNDO_TASK, UNDO_QUOTA, UNDO_LAYOUT, UNDO_SOFT, UNDO_VACATE };
 
 struct undo {
     enum undo_kind kind;
@@ -47,6 +47,9 @@ void load_quota(struct core *c, const struct job *job, int pool, int64_t gu, boo
 
 /* A planned start or a drain wants the device: not free for others, but counted nowhere. */
 void load_soft(struct core *c, struct device *d, struct node *n, int sign);
+
+/* A trial takes the task off: its devices are free only once somebody has left. */
+void load_vacate(struct core *c, const struct lease_task *task);
 
 /* Where we are, and back to there. */
 size_t load_mark(const struct core *c);

@@ -8,6 +8,7 @@ void meter_fini(struct meter *m)
 {
     vec_fini(&m->pools);
     vec_fini(&m->queues);
+    vec_fini(&m->samples);
 }
 
 static struct meter_pool *row_of_pool(struct meter *m, int64_t pool)
@@ -40,26 +41,42 @@ static int64_t stranded_gu(const struct core *c, const struct pool *p)
     return gu;
 }
 
-void meter_advance(struct core *c, int64_t now_ms)
+void meter_sample(struct core *c, int64_t now_ms)
 {
-    int64_t ms = now_ms - c->meter.since_ms;
+    struct meter *m = &c->meter;
 
-    if (ms <= 0) {
-        return;
-    }
-    for (size_t i = 0; c->meter.since_ms > 0 && i < c->pools.count; i++) {
+    vec_clear(&m->samples);
+    m->sample_ms = now_ms;
+    for (size_t i = 0; m->since_ms > 0 && now_ms > m->since_ms && i < c->pools.count; i++) {
         const struct pool *p = c->pools.items[i];
-        struct meter_pool *row = row_of_pool(&c->meter, p->id);
-        int64_t used = p->held_gu;
+        struct meter_sample s = {.pool = p->id, .nominal_gu = p->nominal_gu};
         int64_t stranded = stranded_gu(c, p);
 
-        row->gu_ms[METER_USED] += (int128)used * ms;
-        row->gu_ms[METER_STRANDED] += (int128)stranded * ms;
-        row->gu_ms[METER_IDLE] += (int128)(p->capacity_gu - used - stranded) * ms;
-        row->gu_ms[METER_DOWN] += (int128)(p->nominal_gu - p->capacity_gu) * ms;
-        row->nominal_gu_ms += (int128)p->nominal_gu * ms;
+        s.gu[METER_USED] = p->held_gu;
+        s.gu[METER_STRANDED] = stranded;
+        s.gu[METER_IDLE] = p->capacity_gu - p->held_gu - stranded;
+        s.gu[METER_DOWN] = p->nominal_gu - p->capacity_gu;
+        vec_push(&m->samples, s);
     }
-    c->meter.since_ms = now_ms;
+}
+
+void meter_commit(struct core *c)
+{
+    struct meter *m = &c->meter;
+    int64_t ms = m->sample_ms - m->since_ms;
+
+    for (size_t i = 0; i < m->samples.count; i++) {
+        const struct meter_sample *s = &m->samples.items[i];
+        struct meter_pool *row = row_of_pool(m, s->pool);
+
+        for (int k = 0; k < METER_CLASS_COUNT; k++) {
+            row->gu_ms[k] += (int128)s->gu[k] * ms;
+        }
+        row->nominal_gu_ms += (int128)s->nominal_gu * ms;
+    }
+    if (m->sample_ms > m->since_ms) {
+        m->since_ms = m->sample_ms;
+    }
 }
 
 void meter_lost(struct core *c, int64_t queue_id, int64_t gu_ms)

@@ -25,15 +25,25 @@ struct meter_queue {
     int128 lost_gu_ms;
 };
 
+struct meter_sample { /* of a pool before a fact changed it */
+    int64_t pool;
+    int64_t gu[METER_CLASS_COUNT];
+    int64_t nominal_gu;
+};
+
 struct meter {
     int64_t since_ms; /* metered up to here */
     VEC(struct meter_pool) pools;
     VEC(struct meter_queue) queues;
+    int64_t sample_ms;
+    VEC(struct meter_sample) samples;
 };
 
 void meter_fini(struct meter *m);
-/* Count the time up to now_ms with the ledgers as they are; called before a fact changes them. */
-void meter_advance(struct core *c, int64_t now_ms);
+/* Note the ledgers as they are before a fact at now_ms changes them, and count the time up to it
+ * once it has. */
+void meter_sample(struct core *c, int64_t now_ms);
+void meter_commit(struct core *c);
 void meter_lost(struct core *c, int64_t queue_id, int64_t gu_ms);
 /* The first broken sum, in words, or NULL. */
 const char *meter_check(const struct core *c);

@@ -12,7 +12,8 @@
 struct shift { /* one search */
     struct core *c;
     const struct ask *ask;
-    int64_t cost_max; /* the work lost may not exceed this */
+    int64_t now_ms;
+    int64_t lost_max; /* the work lost may not exceed this */
     claim_units best;
     int64_t best_cost;
     bool found;
@@ -116,11 +117,18 @@ static bool try_set(struct shift *s, const claim_units *set, struct trial *ret)
 static void consider(struct shift *s, const claim_units *set)
 {
     int64_t cost = 0;
+    int64_t lost = 0;
 
     for (size_t i = 0; i < set->count; i++) {
         cost += set->items[i].cost_gu_ms;
+        lost += set->items[i].lost_gu_ms;
     }
-    if (cost > s->cost_max || (s->found && cost >= s->best_cost) || !try_set(s, set, NULL)) {
+    if ((s->found && cost >= s->best_cost) || !try_set(s, set, NULL)) {
+        return;
+    }
+    if (lost > s->lost_max) { /* not yet: once the claimant's GPUs times its wait have reached it */
+        plan_again(s->c, s->ask->job->age_ms + (lost + s->ask->need_gu - 1) / s->ask->need_gu,
+                   s->now_ms);
         return;
     }
     s->found = true;
@@ -216,7 +224,7 @@ static void conclude(struct shift *s, struct trial *ret)
 
 bool moves_search(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *ret)
 {
-    struct shift s = {.c = c, .ask = ask, .cost_max = INT64_MAX};
+    struct shift s = {.c = c, .ask = ask, .now_ms = now_ms, .lost_max = INT64_MAX};
     claim_units units = {0};
     int128 bound = (int128)ask->need_gu * (now_ms - ask->job->age_ms);
 
@@ -224,7 +232,7 @@ bool moves_search(struct core *c, const struct ask *ask, int64_t now_ms, struct 
         return false;
     }
     if (quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) < 0) {
-        s.cost_max = bound > INT64_MAX ? INT64_MAX : (int64_t)bound;
+        s.lost_max = bound > INT64_MAX ? INT64_MAX : (int64_t)bound;
     }
     gather(c, ask, now_ms, &units);
     if (units.count > 0) {

@@ -40,6 +40,7 @@ struct device {
     bool share_mps;
     /* planner: planned starts and drains that want it */
     int soft;
+    int vacated; /* tasks that a trial took off it: somebody would have to leave first */
     /* cached contributions to the sums of the pool */
     int64_t capacity_gu;
     int64_t taken_gu;
@@ -76,6 +77,7 @@ struct node {
     int64_t memory[LEDGER_COUNT];
     int task_count;
     int free_whole;      /* whole cards that a task could take now */
+    int vacated;         /* of its devices, by a trial */
     int64_t timer_ms;    /* its entry in the core's timers, 0 = none */
     struct arena *arena; /* its texts and tables */
 };

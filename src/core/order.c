@@ -112,7 +112,7 @@ static struct job *first_of_leaf(struct order *o, const struct queue *q)
 {
     struct job *best = NULL;
 
-    if (q->row->state != QUEUE_OPEN) {
+    if (q->row->state == QUEUE_CLOSED) {
         return NULL;
     }
     for (size_t i = 0; i < q->shapes.count; i++) {

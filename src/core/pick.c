@@ -274,12 +274,14 @@ static int64_t shares_free(const struct core *c, const struct job *job, const st
 
 static bool pick_cards(const struct node *n, const struct fact_group *want, struct lease_task *ret)
 {
-    /* cards that are not cut first: an idle cut card is worth more to those who need slices */
-    for (int pass = 0; pass < 2; pass++) {
+    /* cards that are not cut first: an idle cut card is worth more to those who need slices; and
+     * those that are free already before those that a victim has to leave */
+    for (int pass = 0; pass < 4; pass++) {
         for (int i = 0; i < n->device_count && ret->device_count < want->gpus; i++) {
             const struct device *d = &n->devices[i];
 
-            if (d->free_whole && d->mig == (pass == 1) && model_suits(d, want)) {
+            if (d->free_whole && d->mig == (pass >= 2) && (d->vacated > 0) == (pass % 2 == 1) &&
+                model_suits(d, want)) {
                 ret->devices[ret->device_count++] =
                     (struct lease_device){.slot = i, .start = -1, .profile = -1, .gu = d->size_gu};
             }
@@ -382,6 +384,9 @@ bool pick_is_tighter(const struct node *a, const struct node *b, const struct fa
     }
     if (a->free_whole != b->free_whole) {
         return a->free_whole < b->free_whole;
+    }
+    if (a->vacated != b->vacated) {
+        return a->vacated < b->vacated; /* less has to be waited for */
     }
     return a->index < b->index;
 }

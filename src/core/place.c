@@ -109,12 +109,17 @@ static struct node *tightest(struct search *s)
 
     for (int f = need > POOL_CARDS_MAX ? POOL_CARDS_MAX + 1 : (int)need; f <= POOL_CARDS_MAX; f++) {
         struct node *n;
+        struct node *best = NULL;
         int at = 0;
 
-        while ((n = next_in_bucket(s, f, &at)) != NULL) {
-            if (pick_count(s->c, s->job, n, s->want) >= s->left) {
-                return n;
+        while ((best == NULL || best->vacated > 0) && (n = next_in_bucket(s, f, &at)) != NULL) {
+            if ((best == NULL || n->vacated < best->vacated) &&
+                pick_count(s->c, s->job, n, s->want) >= s->left) {
+                best = n;
             }
+        }
+        if (best != NULL) {
+            return best;
         }
     }
     return NULL;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "core/decide.h"
 #include "core/due.h"
+#include "core/fold.h"
 #include "core/forecast.h"
 #include "core/order.h"
 #include "core/state.h"
@@ -160,6 +161,41 @@ static void plan_growth(struct core *c, int64_t now_ms)
     }
 }
 
+/* A victim whose claimant went away goes on stopping; if it fits again it is promised that at once,
+ * or work that came after it would take the first devices that it leaves. */
+static bool is_first_of_leaf(const struct core *c, const struct job *j, int64_t now_ms)
+{
+    const struct queue *q = &c->queues->items[j->queue];
+
+    for (size_t i = 0; i < q->shapes.count; i++) {
+        const struct omap_item *first = omap_first(&q->shapes.items[i]->waiting);
+
+        if (order_earlier(first->value, j) && order_competes(first->value, now_ms)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void plan_returns(struct core *c, int64_t now_ms)
+{
+    for (struct omap_item *i = omap_first(&c->leaving); i != NULL; i = omap_next(i)) {
+        struct job *j = i->value;
+        const struct job *by = core_job(c, j->stop.by);
+        struct trial t = {0};
+
+        if (!j->stop.told || !j->stop.claimed || j->nomination.is || j->decided ||
+            j->cancel_asked || j->done_said || !is_first_of_leaf(c, j, now_ms) ||
+            (by != NULL && (by->nomination.is || by->decided || job_is_active(by)))) {
+            continue;
+        }
+        if (trial_return(c, j, now_ms, &t)) {
+            decide_trial(c, j, &t, now_ms);
+        }
+        trial_fini(&t);
+    }
+}
+
 /* ---- whose turn it is ---- */
 
 static void plan_turns(struct core *c, int64_t now_ms)
@@ -193,6 +229,13 @@ static void plan_turns(struct core *c, int64_t now_ms)
 
 /* ---- the plan ---- */
 
+void plan_again(struct core *c, int64_t at_ms, int64_t now_ms)
+{
+    if (at_ms > now_ms && at_ms < c->again_ms) {
+        c->again_ms = at_ms;
+    }
+}
+
 static void clear_marks(struct core *c)
 {
     for (size_t i = 0; i < c->touched.count; i++) {
@@ -219,13 +262,18 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     arena_reset(c->plan_arena);
     vec_clear(&c->decisions);
     vec_clear(&c->heads);
-    c->again_ms = INT64_MAX;
     if (now_ms < c->now_ms) {
         now_ms = c->now_ms;
     }
+    if (now_ms >= c->wake_ms) {
+        fold_wake(c, -1);
+        c->wake_ms = INT64_MAX;
+    }
+    c->again_ms = INT64_MAX;
     if (c->policy != NULL && !due_decide(c, now_ms)) {
         plan_promises(c, now_ms);
         plan_repairs(c, now_ms);
+        plan_returns(c, now_ms);
         forecast_heads(c, now_ms);
         plan_turns(c, now_ms);
         plan_growth(c, now_ms);
@@ -239,8 +287,12 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     ret->items = c->decisions.items;
     ret->count = c->decisions.count;
     ret->next_plan_ms = next_timer(c, now_ms);
-    if (c->again_ms < ret->next_plan_ms) {
-        ret->next_plan_ms = c->again_ms;
+    if (c->again_ms < c->wake_ms) {
+        c->wake_ms = c->again_ms; /* kept until it has come: a plan that skips what failed would not
+                                     find it again */
+    }
+    if (c->wake_ms < ret->next_plan_ms) {
+        ret->next_plan_ms = c->wake_ms;
     }
     if (ret->count > 0) {
         ret->next_plan_ms = now_ms;
@@ -253,4 +305,5 @@ void core_forget(struct core *c)
         c->pools.items[i]->generation++;
     }
     c->planned_to_ms = 0;
+    c->wake_ms = INT64_MAX;
 }

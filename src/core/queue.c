@@ -71,7 +71,8 @@ void queue_settle(struct queue_tree *t, int pool)
             /* spare + what the child does not keep = r - Σ r(child) + Σ (T(child) - keep(child)) */
             own->mine += child->mine - child->keep - child->reserved;
         }
-        own->keep = own->lend >= own->mine ? 0 : own->mine - own->lend;
+        own->keep =
+            own->lend >= own->mine || q->row->state == QUEUE_CLOSED ? 0 : own->mine - own->lend;
         t->kept[pool] += own->keep;
         if (own->keep > own->used) {
             t->unused_keep[pool] += own->keep - own->used;

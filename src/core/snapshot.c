@@ -60,7 +60,7 @@ struct snap_job {
     int64_t broken_ms, unsaved_gu_ms, end_status, end_signal;
     bool ended_badly, ended_by_loss, refused;
     int64_t fault_node, ended_ms;
-    bool nominated, nomination_move;
+    bool nominated, nomination_move, nomination_returns;
     int64_t nomination_pool, nomination_step, nomination_since_ms, nomination_latest_ms;
     struct fact_grant *promised;
     size_t promised_count;
@@ -179,6 +179,7 @@ static const struct schema_field JOB_fields[] = {SCHEMA_SUB(SNAP, ask, &BODY_job
                                                  I(ended_ms),
                                                  B(nominated),
                                                  B(nomination_move),
+                                                 B(nomination_returns),
                                                  I(nomination_pool),
                                                  I(nomination_step),
                                                  I(nomination_since_ms),
@@ -330,6 +331,7 @@ static void fill_job_more(const struct core *c, const struct job *j, struct snap
     if (j->nomination.is) {
         to->nominated = true;
         to->nomination_move = j->nomination.move;
+        to->nomination_returns = j->nomination.returns;
         to->nomination_pool = j->nomination.pool_id;
         to->nomination_step = j->nomination.step;
         to->nomination_since_ms = j->nomination.since_ms;
@@ -569,6 +571,7 @@ static int read_nomination(struct core *c, const struct snap_job *from, struct j
     }
     j->nomination.is = true;
     j->nomination.move = from->nomination_move;
+    j->nomination.returns = from->nomination_returns;
     j->nomination.pool_id = from->nomination_pool;
     j->nomination.step = from->nomination_step;
     j->nomination.since_ms = from->nomination_since_ms;

@@ -20,8 +20,9 @@
 #include "core/queue.h"
 #include "core/view.h"
 
-#define CORE_ENDED_MAX 4096 /* ended jobs that are remembered; older ones are in the journal only  \
-                             */
+#define CORE_ENDED_MAX                                                                             \
+    4096 /* ended jobs that are remembered; older ones are in the journal only                     \
+          */
 
 struct token { /* what view.h shows, and its memory */
     struct view_token shown;
@@ -62,10 +63,14 @@ struct core {
     struct arena *plan_arena;
     VEC(struct fact) decisions;
     VEC(struct head) heads;    /* first jobs of leaves that wait for a known time, or drain */
+    int64_t wake_ms;           /* time alone may let more start then: forget what failed */
     int64_t planned_to_ms;     /* timers up to here were seen */
     int64_t again_ms;          /* the plan wants to be asked again then */
     VEC(struct job *) touched; /* whose scratch marks the plan must clear */
 };
+
+/* The planner wants to be asked again then, if that is later than now. */
+void plan_again(struct core *c, int64_t at_ms, int64_t now_ms);
 
 /* The job of an id, NULL if the core does not know it. */
 struct job *core_job(const struct core *c, int64_t id);

@@ -341,6 +341,10 @@ int core_submit_check(const struct core *c, const struct fact_job_submitted *ask
         return err_set(err, ERR_QUEUE_NOT_LEAF, "queue %s has queues below it; work goes to those",
                        c->queues->items[q].name);
     }
+    if (c->queues->items[q].row->state != QUEUE_OPEN) {
+        return err_set(err, ERR_QUEUE_CLOSED, "queue %s is %s: it takes no new work",
+                       c->queues->items[q].name, QUEUE_STATE_NAMES[c->queues->items[q].row->state]);
+    }
     rc = err_set(&mine, ERR_OVER_POOL, "queue %s has no pool", c->queues->items[q].name);
     for (size_t i = 0; i < c->pools.count; i++) {
         const struct pool *p = c->pools.items[i];

@@ -285,3 +285,12 @@ bool trial_more(struct core *c, struct job *j, struct more more, int64_t now_ms,
      * idle cards only */
     return repair && has_own_victims(c, j) && try_claim(c, &ask, "repair", now_ms, ret);
 }
+
+bool trial_return(struct core *c, struct job *j, int64_t now_ms, struct trial *ret)
+{
+    struct ask ask = {.job = j, .pool = c->pools.items[j->pool], .group = -1, .leaving_only = true};
+
+    ask.need_gu = place_need_gu(c, ask.pool, j->ask);
+    ret->step = 1;
+    return ask.need_gu >= 0 && try_claim(c, &ask, "return", now_ms, ret);
+}

@@ -20,4 +20,7 @@ struct more { /* tasks that an active job misses */
 
 bool trial_more(struct core *c, struct job *j, struct more more, int64_t now_ms, struct trial *ret);
 
+/* Promise a stopping victim its return to what it leaves, if that fits again. */
+bool trial_return(struct core *c, struct job *j, int64_t now_ms, struct trial *ret);
+
 #endif

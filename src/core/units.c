@@ -72,6 +72,7 @@ static bool may_go(struct core *c, const struct ask *ask, const struct job *j, i
     }
     if (job_is_active(j) && still_young(c, j, now_ms) &&
         (ask->take || c->queues->items[j->queue].row->min_run_binds_all)) {
+        plan_again(c, j->started_ms + c->queues->items[j->queue].row->min_run_ms, now_ms);
         return false;
     }
     if (own) {

@@ -197,20 +197,24 @@ static void study_undelivered(struct study *s, const struct ask *ask)
     const struct queue_quota *own = &t->items[s->job->queue].quotas[ask->pool->index];
     int64_t within = own->mine - own->used < ask->need_gu ? own->mine - own->used : ask->need_gu;
     int64_t idle = ask->pool->capacity_gu - ask->pool->taken_gu;
+    int64_t reserved = 0;
     struct why_blocker *b;
 
-    if (ask->pool->capacity_gu >= ask->pool->nominal_gu || within <= idle) {
+    for (int q = 0; q < t->count; q++) {
+        reserved += t->items[q].parent < 0 ? t->items[q].quotas[ask->pool->index].reserved : 0;
+    }
+    if (ask->pool->capacity_gu >= reserved || within <= idle) {
         return;
     }
-    b = blocker(s, WHY_UNDELIVERED,
-                arena_printf(
-                    s->a,
-                    "%s GPUs of the guarantee of queue %s cannot be delivered: %s of %s in pool %s "
-                    "are out of service",
-                    gpus(s, within - idle), t->items[s->job->queue].name,
-                    gpus(s, ask->pool->nominal_gu - ask->pool->capacity_gu),
-                    gpus(s, ask->pool->nominal_gu), ask->pool->name),
-                "the operator returns them to service");
+    b = blocker(
+        s, WHY_UNDELIVERED,
+        arena_printf(
+            s->a,
+            "%s GPUs of the guarantee of queue %s cannot be delivered now: %s are reserved in "
+            "pool %s and %s are in service",
+            gpus(s, within - idle), t->items[s->job->queue].name, gpus(s, reserved),
+            ask->pool->name, gpus(s, ask->pool->capacity_gu)),
+        "the operator returns cards to service, or the policy reserves less");
     b->pool = ask->pool->id;
     b->queue = t->items[s->job->queue].id;
     b->need_gu = within;
@@ -229,6 +233,29 @@ static int64_t most_on_a_node(const struct core *c, const struct pool *p)
         most = cards > most ? cards : most;
     }
     return most;
+}
+
+/* Would every group fit if it asked for no CPU and no memory? */
+static bool only_cpu_or_memory(struct study *s, const struct ask *ask)
+{
+    struct fact_job_submitted bare = *s->job->ask;
+    struct job twin = *s->job;
+    struct ask easy = *ask;
+    size_t mark = load_mark(s->c);
+    lease_tasks tasks = {0};
+    bool fits;
+
+    bare.groups = arena_copy(s->a, bare.groups, bare.group_count * sizeof(bare.groups[0]));
+    for (size_t i = 0; i < bare.group_count; i++) {
+        bare.groups[i].cpu_milli = 0;
+        bare.groups[i].memory_bytes = 0;
+    }
+    twin.ask = &bare;
+    easy.job = &twin;
+    fits = claim_place(s->c, &easy, LEDGER_HELD, &tasks);
+    load_undo(s->c, mark);
+    vec_fini(&tasks);
+    return fits;
 }
 
 static void study_room(struct study *s, const struct ask *ask)
@@ -254,7 +281,14 @@ static void study_room(struct study *s, const struct ask *ask)
             return;
         }
     }
-    if (g->profile[0] != '\0') {
+    if (only_cpu_or_memory(s, ask)) {
+        b = blocker(s, WHY_CPU_MEMORY,
+                    arena_printf(s->a,
+                                 "the nodes of pool %s that have room for its GPUs lack the CPU or "
+                                 "the memory it asks for",
+                                 ask->pool->name),
+                    "ask for less CPU or memory");
+    } else if (g->profile[0] != '\0') {
         b = blocker(s, WHY_NO_SLICE,
                     arena_printf(s->a, "no card of pool %s has room for a %s now", ask->pool->name,
                                  g->profile),
@@ -404,6 +438,7 @@ static void study_pool(struct study *s, struct pool *p)
 {
     struct ask ask = {.job = s->job, .pool = p, .group = -1};
     size_t before = s->ret->blocker_count;
+    const struct head *head;
     int64_t at;
 
     ask.need_gu = place_need_gu(s->c, p, s->job->ask);
@@ -424,7 +459,9 @@ static void study_pool(struct study *s, struct pool *p)
     if (s->ret->blocker_count > before) {
         study_victims(s, &ask);
     }
-    at = forecast_start(s->c, s->job, p, s->now_ms);
+    head = forecast_head(s->c, s->job);
+    at = head != NULL && head->pool == p ? head->start_ms
+                                         : forecast_start(s->c, s->job, p, s->now_ms);
     if (at > 0 && (s->ret->earliest_ms == 0 || at < s->ret->earliest_ms)) {
         s->ret->earliest_ms = at;
     }
@@ -446,7 +483,7 @@ static void study_waiting(struct study *s)
                 "");
         s->ret->earliest_ms = s->job->not_before_ms;
     }
-    if (q->row->state != QUEUE_OPEN) {
+    if (q->row->state == QUEUE_CLOSED) {
         blocker(s, WHY_QUEUE_CLOSED,
                 arena_printf(s->a, "queue %s is %s", q->name, QUEUE_STATE_NAMES[q->row->state]),
                 "the operator opens the queue")
