@@ -1,0 +1,118 @@
+#include "daemon/submitspec.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+static json_t *read_text(struct bodyread *r, struct arena *arena, const char *text)
+{
+    json_t *body = json_loads(text, JSON_ALLOW_NUL, NULL);
+    json_t *spec;
+
+    assert_non_null(body);
+    bodyread_init(r, arena);
+    spec = submitspec_read(r, body, "alice");
+    json_decref(body);
+    return spec;
+}
+
+static void a_command_comes_back(void **state)
+{
+    struct arena *arena = arena_make();
+    struct backend_spec out;
+    struct bodyread r;
+    struct err err;
+    json_t *spec = read_text(&r, arena,
+                             "{\"command\": [\"echo\", \"a b\"], \"env\": {\"X\": "
+                             "\"1=2\"}, \"dir\": \"/w\", \"output\": \"o-%j\"}");
+    char *text = json_dumps(spec, JSON_COMPACT);
+
+    (void)state;
+    assert_int_equal(r.rc, 0);
+    assert_int_equal(submitspec_parse(text, strlen(text), arena, &out, &err), 0);
+    assert_int_equal(out.arg_count, 2);
+    assert_string_equal(out.argv[1], "a b");
+    assert_string_equal(out.env[0], "X=1=2");
+    assert_string_equal(out.dir, "/w");
+    assert_string_equal(out.output, "o-%j");
+    assert_string_equal(out.account, "alice");
+    assert_string_equal(out.script, "");
+    mem_free(text);
+    json_decref(spec);
+    arena_free(arena);
+}
+
+static void a_script_has_arguments(void **state)
+{
+    struct arena *arena = arena_make();
+    struct backend_spec out;
+    struct bodyread r;
+    json_t *spec = read_text(&r, arena, "{\"script\": \"#!/bin/sh\\n:\", \"args\": [\"x\"]}");
+    char *text = json_dumps(spec, JSON_COMPACT);
+
+    (void)state;
+    assert_int_equal(r.rc, 0);
+    assert_int_equal(submitspec_parse(text, strlen(text), arena, &out, NULL), 0);
+    assert_string_equal(out.script, "#!/bin/sh\n:");
+    assert_string_equal(out.argv[0], "x");
+    mem_free(text);
+    json_decref(spec);
+    arena_free(arena);
+}
+
+static void refused(const char *text, const char *field)
+{
+    struct arena *arena = arena_make();
+    struct bodyread r;
+
+    json_decref(read_text(&r, arena, text));
+    assert_int_not_equal(r.rc, 0);
+    assert_string_equal(r.field, field);
+    arena_free(arena);
+}
+
+static void what_makes_no_process_is_refused(void **state)
+{
+    (void)state;
+    refused("{}", "command");
+    refused("{\"command\": []}", "command");
+    refused("{\"command\": [\"\"]}", "command[0]");
+    refused("{\"command\": [\"x\"], \"script\": \"y\"}", "command");
+    refused("{\"command\": [\"x\"], \"args\": [\"y\"]}", "args");
+    refused("{\"command\": [\"x\"], \"dir\": \"relative\"}", "dir");
+    refused("{\"command\": [\"x\"], \"env\": {\"1X\": \"\"}}", "env.1X");
+    refused("{\"command\": [\"x\"], \"env\": {\"MUSTER_JOB\": \"\"}}", "env.MUSTER_JOB");
+    refused("{\"command\": [\"x\"], \"env\": {\"A\": 1}}", "env.A");
+    refused("{\"command\": [\"x\\u0000y\"]}", "command[0]");
+}
+
+static void a_damaged_spec_is_told(void **state)
+{
+    struct arena *arena = arena_make();
+    struct backend_spec out;
+    struct err err;
+
+    (void)state;
+    assert_int_equal(submitspec_parse("[]", 2, arena, &out, &err), ERR_INTERNAL);
+    assert_int_equal(submitspec_parse("{", 1, arena, &out, &err), ERR_INTERNAL);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_comes_back),
+        cmocka_unit_test(a_script_has_arguments),
+        cmocka_unit_test(what_makes_no_process_is_refused),
+        cmocka_unit_test(a_damaged_spec_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
