@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -243,6 +244,17 @@ static bool is_over(const struct local_task *t)
     return t->state == LOCAL_TASK_ENDED || t->state == LOCAL_TASK_SWEEPING;
 }
 
+/* Are there tasks that stay when the named ones go? */
+static bool some_stay(const struct local_attempt *a, const int64_t *tasks, size_t count)
+{
+    for (size_t i = 0; i < a->tasks.count; i++) {
+        if (!is_over(a->tasks.items[i]) && !is_named(a->tasks.items[i]->task, tasks, count)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The file first, so that a task finds it when the signal comes. */
 static int signal_tasks(struct backend *b, int64_t job, int64_t attempt, const int64_t *tasks,
                         size_t task_count, int64_t signal, int64_t deadline_ms, const char *reason,
@@ -251,18 +263,20 @@ static int signal_tasks(struct backend *b, int64_t job, int64_t attempt, const i
     struct local *l = self_of(b);
     struct local_attempt *a = local_find(l, job, attempt);
     struct err why;
+    bool shrinks;
 
     if (a == NULL) {
         return err_set(err, ERR_NOT_FOUND, "attempt %" PRId64 ".%" PRId64 " is not here", job,
                        attempt);
     }
+    shrinks = some_stay(a, tasks, task_count);
     for (size_t i = 0; i < a->tasks.count; i++) {
         struct local_task *t = a->tasks.items[i];
 
         if (is_over(t) || !is_named(t->task, tasks, task_count)) {
             continue;
         }
-        if (task_count > 0) {
+        if (shrinks) {
             local_attempt_leave(a, t->task);
         }
         if (deadline_ms > 0 && local_task_write_deadline(t, deadline_ms, reason, &why) != 0) {
@@ -293,10 +307,14 @@ static int kill_tasks(struct backend *b, int64_t job, int64_t attempt, const int
 /* The core took a task for lost that lives (a stuck one, say): it is killed and then forgotten. */
 static void forget(struct backend *b, int64_t job, int64_t attempt)
 {
-    struct local_attempt *a = local_find(self_of(b), job, attempt);
+    struct local *l = self_of(b);
+    struct local_attempt *a = local_find(l, job, attempt);
     bool living = false;
+    char name[LOCAL_NAME_MAX];
 
-    if (a == NULL) {
+    if (a == NULL) { /* one that could not be read */
+        snprintf(name, sizeof(name), "%" PRId64 ".%" PRId64, job, attempt);
+        (void)!safedir_remove(l->attempts_fd, name, NULL);
         return;
     }
     for (size_t i = 0; i < a->tasks.count; i++) {
@@ -425,6 +443,36 @@ static void take_config(struct local *l, const struct local_config *c)
     }
 }
 
+/* Tasks and supervisors have other working directories, so what they are told is absolute; that an
+ * operator put a link in the place of a directory is his to decide. */
+static int make_absolute(const char **path, bool directory, struct err *err)
+{
+    char *real;
+
+    if (directory && mkdir(*path, 0700) != 0 && errno != EEXIST) {
+        return err_set(err, ERR_IO, "cannot make directory %s: %s", *path, strerror(errno));
+    }
+    real = realpath(*path, NULL);
+    if (real == NULL) {
+        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", *path,
+                       strerror(errno));
+    }
+    mem_free((void *)(uintptr_t)*path);
+    *path = mem_text(real);
+    free(real);
+    return 0;
+}
+
+static int make_all_absolute(struct local *l, struct err *err)
+{
+    int rc = make_absolute(&l->config.state_dir, true, err);
+
+    if (rc == 0) {
+        rc = make_absolute(&l->config.runtime_dir, true, err);
+    }
+    return rc != 0 ? rc : make_absolute(&l->config.shepherd, false, err);
+}
+
 static int open_dirs(struct local *l, struct err *err)
 {
     struct safedir_owner through = {.uid = geteuid(), .gid = getegid(), .mode = l->dir_mode};
@@ -475,6 +523,9 @@ static int prepare(struct local *l, struct err *err)
     int rc = osaccount_find(l->config.account, account, err);
 
     mem_free(account);
+    if (rc == 0) {
+        rc = make_all_absolute(l, err);
+    }
     if (rc == 0) {
         rc = open_dirs(l, err);
     }

@@ -66,11 +66,17 @@ static void adopt_attempt(struct local *l, const char *name, const struct backen
     struct err err;
     int64_t attempt;
     int64_t job;
+    int rc;
 
     if (!two_numbers(name, &job, &attempt) || local_find(l, job, attempt) != NULL) {
         return;
     }
-    if (local_attempt_load(l, job, attempt, &a, &err) != 0) {
+    rc = local_attempt_load(l, job, attempt, &a, &err);
+    if (rc == ERR_NOT_FOUND) { /* a crash while it was made: before its first task */
+        (void)!safedir_remove(l->attempts_fd, name, NULL);
+        return;
+    }
+    if (rc != 0) {
         local_warn(l, "attempts/%s is not taken up: %s", name, err.text);
         return;
     }

@@ -3,8 +3,8 @@
  *
  *      local_host STATE RUNTIME SHEPHERD SYSTEMD_RUN CGROUP
  *
- * Lines in:  adopt J A FIRST COUNT | start J A STEP COUNT ACCOUNT SCRIPT… | signal J A N DEADLINE |
- *            kill J A | forget J A
+ * Lines in:  limits 0 0 MEMORY_BYTES CPU_MILLI (of tasks started from now on) | adopt J A FIRST
+ * COUNT | start J A STEP COUNT ACCOUNT SCRIPT… | signal J A N DEADLINE | kill J A | forget J A
  * Lines out: what the facts say, and "started MS" after a start, "ok" after the others.
  */
 #include "backend/local/local.h"
@@ -21,9 +21,13 @@
 #define TASKS_MAX 512
 #define NODE_GPUS 8
 
+#define PIDS_MAX 200
+
 struct host {
     struct event_base *base;
     struct backend *backend;
+    int64_t memory_bytes;
+    int64_t cpu_milli;
 };
 
 static int64_t now_ms(void)
@@ -71,7 +75,10 @@ static void start(struct host *h, int64_t job, int64_t attempt, const char *rest
         abort();
     }
     for (int64_t i = 0; i < count; i++) {
-        tasks[i] = (struct fact_grant){.task = i, .node = i / NODE_GPUS + 1};
+        tasks[i] = (struct fact_grant){.task = i,
+                                       .node = i / NODE_GPUS + 1,
+                                       .memory_bytes = h->memory_bytes,
+                                       .cpu_milli = h->cpu_milli};
     }
     for (int64_t i = 0; i * NODE_GPUS < count; i++) {
         snprintf(names[i], sizeof(names[i]), "n%d", (int)i + 1);
@@ -132,7 +139,10 @@ static void order(struct host *h, const char *line)
         adopt(h, job, attempt, line + at);
         return;
     }
-    if (strcmp(verb, "signal") == 0) {
+    if (strcmp(verb, "limits") == 0) {
+        h->memory_bytes = strtoll(line + at, &rest, 10);
+        h->cpu_milli = strtoll(rest, NULL, 10);
+    } else if (strcmp(verb, "signal") == 0) {
         int64_t number = strtoll(line + at, &rest, 10);
 
         deadline_ms = strtoll(rest, NULL, 10);
@@ -172,7 +182,7 @@ int main(int argc, char **argv)
 {
     struct local_config config = {.simulate = true, .nvml = "", .socket = "/run/m.sock"};
     struct event *input;
-    struct host h;
+    struct host h = {0};
     struct err err;
 
     if (argc != 6) {
@@ -185,6 +195,8 @@ int main(int argc, char **argv)
     config.shepherd = argv[3];
     config.systemd_run = argv[4];
     config.cgroup = argv[5];
+    config.pids_max = PIDS_MAX;
+    config.cpu_hard = true;
     h.base = event_base_new();
     h.backend = local_new(&config, h.base, &err);
     if (h.backend == NULL) {
@@ -195,7 +207,7 @@ int main(int argc, char **argv)
     h.backend->sink_ctx = &h;
     input = event_new(h.base, STDIN_FILENO, EV_READ | EV_PERSIST, on_input, &h);
     event_add(input, NULL);
-    printf("ready\n");
+    printf("%sready\n", local_capabilities(h.backend));
     event_base_dispatch(h.base);
     event_free(input);
     h.backend->ops->free(h.backend);

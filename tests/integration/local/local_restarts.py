@@ -268,6 +268,26 @@ def without_root_other_accounts_are_refused(place):
         shutil.rmtree(place + below)
 
 
+def limits_hold_where_the_host_has_them(place):
+    host = Host(place)
+    if not any('memory limited' in line for line in host.seen):
+        raise Skip('the controllers of cgroup v2 are not there')
+    host.order('limits 0 0 67108864 2000')
+    host.order('start 1 1 1 1 - x=$(yes 0123456789 | head -c 100000000); echo survived')
+    assert host.expect('ended 0') == ['ended 0 signalled 9']
+    assert 'memory limit' in open(place + '/state/logs/1/1.0.stderr').read()
+    host.order('start 2 1 1 1 - i=0; while [ $i -lt 300 ]; do sleep 30 & i=$((i+1)); done; wait')
+    host.expect('ended 0', 2)
+    assert 'fork' in open(place + '/state/logs/2/1.0.stderr').read()
+    host.order('start 3 1 1 1 - cat /proc/self/cgroup; group=/sys/fs/cgroup$(sed s/0::// '
+               '/proc/self/cgroup); cat $group/memory.max $group/pids.max $group/cpu.max '
+               '$group/cpu.weight')
+    host.expect('ended 0', 3)
+    log = open(place + '/state/logs/3/1.0.stdout').read().split('\n')
+    assert log[1:5] == ['67108864', '200', '200000 100000', '200'], log
+    host.close()
+
+
 def sixty_four_tasks_start_quickly(place):
     host = Host(place)
     host.order('start 1 1 1 64 - exec sleep 1000')
@@ -291,6 +311,7 @@ STORIES = [
     with_systemd_the_supervisor_is_a_unit,
     a_unit_that_cannot_be_made_refuses_the_task,
     without_root_other_accounts_are_refused,
+    limits_hold_where_the_host_has_them,
     sixty_four_tasks_start_quickly,
 ]
 

@@ -1,5 +1,6 @@
 #include "local_fixture.h"
 
+#include "backend/local/proctree.h"
 #include "base/mem.h"
 
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,13 +198,53 @@ int fixture_setup(void **state)
     return 0;
 }
 
+/* The supervisor whose shepherd.err this is. */
+static bool supervisor_lives(const char *path)
+{
+    char record[256];
+    const char *text;
+    const char *at;
+
+    snprintf(record, sizeof(record), "%.*s.json", (int)(strlen(path) - strlen(".err")), path);
+    text = fixture_read(record);
+    at = strstr(text, "\"pid\":");
+    return at != NULL && proctree_start((pid_t)strtol(at + 6, NULL, 10)) != 0;
+}
+
+/* A supervisor that has something to say on its standard error has a bug (or a sanitizer has). */
+static int look_at_supervisors(struct fixture *f)
+{
+    glob_t found;
+    int rc = 0;
+
+    if (glob(fixture_path(f, "state/attempts/*/*.*/shepherd.err"), 0, NULL, &found) != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *text;
+
+        for (int k = 0; k < 200 && supervisor_lives(found.gl_pathv[i]); k++) {
+            fixture_run_ms(f, TICK_MS);
+        }
+        text = fixture_read(found.gl_pathv[i]);
+        if (text[0] != '\0') {
+            printf("# %s: %.2000s\n", found.gl_pathv[i], text);
+            rc = -1;
+        }
+    }
+    globfree(&found);
+    return rc;
+}
+
 /* Everything of the job is killed and forgotten, so that a failed test leaves nothing behind. */
 int fixture_teardown(void **state)
 {
     struct fixture *f = *state;
     char command[128];
+    int rc;
 
     (void)f->backend->ops->kill(f->backend, f->job.job, f->job.attempt, NULL, 0, NULL);
+    rc = look_at_supervisors(f);
     f->backend->ops->forget(f->backend, f->job.job, f->job.attempt);
     for (int i = 0; i < 200; i++) {
         char below[64];
@@ -220,7 +262,7 @@ int fixture_teardown(void **state)
         return -1;
     }
     mem_free(f);
-    return 0;
+    return rc;
 }
 
 void fixture_shell(struct fixture *f, const char *script)
