@@ -187,11 +187,16 @@ static void print_time(const struct cli *cli, const char *label, const json_t *j
 static void print_amounts(const struct cli *cli, const json_t *job)
 {
     struct str gpus = {0}, kind = {0}, lost = {0}, command = {0}, raw = {0};
+    const json_t *word;
+    size_t i;
 
     fill_gpus(&cli->view, job, &gpus);
     fill_kind(&cli->view, job, &kind);
     fill_lost(&cli->view, job, &lost);
-    member_join(&raw, json_object_get(job, "command"));
+    json_array_foreach(json_object_get(job, "command"), i, word)
+    {
+        str_addf(&raw, "%s%s", i > 0 ? " " : "", json_string_value(word));
+    }
     display_text(&command, str_text(&raw));
     printf("%-14s %s (held/asked), %s%s\n", "gpus", str_text(&gpus), str_text(&kind),
            member_flag(job, "reclaimable") ? ", can be reclaimed" : "");
@@ -227,6 +232,41 @@ static const struct column HISTORY_COLUMNS[] = {
     {"KIND", "kind", COLUMN_TEXT, 0, NULL},
     {"WHAT", NULL, COLUMN_TEXT, 0, fill_text},
 };
+
+/* Neighbours about tasks of one kind become one row with a count: a gang of 32 is one line. */
+static json_t *short_history(const json_t *history)
+{
+    json_t *rows = json_array();
+    const json_t *item;
+    const char *last = "";
+    int64_t more = 0;
+    size_t i;
+
+    json_array_foreach(history, i, item)
+    {
+        const char *kind = member_text(item, "kind");
+        bool same = strncmp(kind, "task_", 5) == 0 && strcmp(kind, last) == 0;
+        json_t *row = same ? json_array_get(rows, json_array_size(rows) - 1)
+                           : json_copy((json_t *)(uintptr_t)item);
+
+        if (!same) {
+            json_array_append_new(rows, row);
+            more = 0;
+        } else {
+            struct str text = {0};
+
+            more++;
+            str_addf(&text, "%s, and %" PRId64 " more like it", member_text(row, "first"), more);
+            json_object_set_new(row, "text", json_string(str_text(&text)));
+            str_fini(&text);
+        }
+        if (more == 0) {
+            json_object_set_new(row, "first", json_string(member_text(row, "text")));
+        }
+        last = kind;
+    }
+    return rows;
+}
 
 static void print_job(struct cli *cli, const json_t *job)
 {
@@ -275,9 +315,10 @@ static void print_job(struct cli *cli, const json_t *job)
                     json_object_get(job, "tasks"), NULL);
     }
     if (json_array_size(json_object_get(job, "history")) > 0) {
+        CLEANUP(answer_freep) json_t *rows = short_history(json_object_get(job, "history"));
+
         printf("\n");
-        table_print(&plain, HISTORY_COLUMNS, ARRAY_LEN(HISTORY_COLUMNS), job,
-                    json_object_get(job, "history"), NULL);
+        table_print(&plain, HISTORY_COLUMNS, ARRAY_LEN(HISTORY_COLUMNS), job, rows, NULL);
     }
 }
 

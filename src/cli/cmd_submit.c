@@ -165,14 +165,14 @@ static int fill(struct jobspec *s, const struct args *args, bool command, struct
 
 /* ---- sending ---- */
 
-/* Say where the field that the server named was written. */
+/* Say where in a file the field that the server named was written; an option explains itself. */
 static int fail_with_origin(struct cli *cli, const struct jobspec *s, struct err *err)
 {
     const char *field = client_field(cli->client);
     const char *at = field[0] != '\0' ? jobspec_origin(s, field) : "";
     struct err full;
 
-    if (at[0] == '\0') {
+    if (at[0] == '\0' || strncmp(at, "--", 2) == 0) {
         return cli_fail(cli, err);
     }
     (void)err_set(&full, err->code, "%s: %s", at, err->text);
@@ -186,6 +186,8 @@ static int print_dry_run(struct cli *cli, const json_t *answer)
 
     if (!view_raw(&cli->view, answer)) {
         printf("would %s\n", would);
+    }
+    if (cli->view.format <= VIEW_WIDE && json_array_size(json_object_get(why, "blockers")) > 0) {
         explain_print(&cli->view, NULL, why, stdout);
     }
     return explain_exit_status(why);
@@ -303,6 +305,10 @@ static int run_run(struct cli *cli, const struct args *args)
     want.quiet = args_has(args, "quiet");
     jobspec_init(&s);
     rc = fill(&s, args, true, &err);
+    if (rc == 0 && !detach && json_object_get(s.body, "retries") == NULL) {
+        /* who waits for the exit code wants the first one */
+        json_object_set_new(s.body, "retries", json_integer(0));
+    }
     if (rc == 0 && json_object_get(s.body, "array") != NULL && !detach) {
         rc = err_set(&err, ERR_INVALID, "run stays with one job; use submit (or -d) for an array");
     }
@@ -349,7 +355,8 @@ const struct verb SUBMIT_VERBS[] = {
      "Shows what rank 0 writes and what happens to the job.  Ctrl-C asks whether to cancel the "
      "job, "
      "to detach or to continue; a second Ctrl-C detaches.  Without a terminal Ctrl-C (SIGINT) and "
-     "SIGTERM cancel.  The exit code is the job's own: 128 + N when signal N ended it.",
+     "SIGTERM cancel.  The exit code is the job's own: 128 + N when signal N ended it.  Unless "
+     "--retries is given the job is not tried again when it fails.",
      RUN_OPTIONS, 1, -1, VERB_REST, run_run},
     {"submit", "SCRIPT [ARG...]\n-f FILE\n-- COMMAND [ARG...]", "submit a job and return",
      "A script may hold options in #MUSTER lines before its first command; options of the command "

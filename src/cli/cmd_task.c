@@ -10,7 +10,7 @@
 
 static const char *own_job(const struct args *args)
 {
-    static const char *const NAMES[] = {"MUSTER_JOB_ID", "MUSTER_JOB"};
+    static const char *const NAMES[] = {"MUSTER_JOB", "MUSTER_JOB_ID"};
     const char *job = args_text(args, "job");
 
     for (size_t i = 0; job == NULL && i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
@@ -39,7 +39,7 @@ static int tell(struct cli *cli, const struct args *args, const json_t *body)
     int rc;
 
     if (job == NULL || job[0] == '\0') {
-        (void)err_set(&err, ERR_INVALID, "%s is for use inside a job: MUSTER_JOB_ID is not set",
+        (void)err_set(&err, ERR_INVALID, "%s is for use inside a job: MUSTER_JOB is not set",
                       cli->verb->name);
         return cli_fail(cli, &err);
     }

@@ -172,6 +172,20 @@ static void drain_logs(struct follow *f)
 
 /* ---- the job ---- */
 
+/* Are two texts the same but for their numbers?  A countdown is said once. */
+static bool alike(const char *a, const char *b)
+{
+    for (;;) {
+        a += strspn(a, "0123456789");
+        b += strspn(b, "0123456789");
+        if (*a != *b || *a == '\0') {
+            return *a == *b;
+        }
+        a++;
+        b++;
+    }
+}
+
 static void show_waiting(struct follow *f)
 {
     const char *state = member_text(f->last, "state");
@@ -183,7 +197,7 @@ static void show_waiting(struct follow *f)
         f->info = NULL;
         return;
     }
-    if (f->info != NULL && strcmp(f->info, info) == 0) {
+    if (f->info != NULL && alike(f->info, info)) {
         return;
     }
     mem_free(f->info);

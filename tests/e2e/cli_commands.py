@@ -109,7 +109,7 @@ def a_problem_names_its_field(c):
                                           field='groups[0].gpus'))
     r = c.run('submit', '--gpus', '65', '--', 'true')
     same(r.returncode, 4)
-    same(r.stderr, 'muster: quota.over_limit: --gpus: asks for 65 of 64 (field groups[0].gpus)\n')
+    same(r.stderr, 'muster: quota.over_limit: asks for 65 of 64 (field groups[0].gpus)\n')
     c.write('t.sh', '#!/bin/sh\n\n#MUSTER --gpus 65\n')
     r = c.run('submit', 't.sh')
     holds(r.stderr, 'muster: quota.over_limit: t.sh:3: asks')
@@ -563,7 +563,7 @@ def a_job_speaks_with_its_own_token(c):
     c.stub.on('POST', '/v1/jobs/17/checkpoint', ok({'job': '17', 'seq': '9'}))
     token = c.write('token', 'mst_task\n')
     os.chmod(token, 0o600)
-    inside = {'MUSTER_TOKEN_FILE': token, 'MUSTER_JOB_ID': '17'}
+    inside = {'MUSTER_TOKEN_FILE': token, 'MUSTER_JOB': '17'}
     same(c.run('done', env=inside).returncode, 0)
     same(c.run('checkpoint', 'step-100', env=inside).returncode, 0)
     same(c.stub.requests[0].headers['Authorization'], 'Bearer mst_task')
