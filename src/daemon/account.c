@@ -65,22 +65,37 @@ static const struct config *config_of(const struct daemon *d)
     return d->site == NULL ? NULL : &d->site->config;
 }
 
-/* Index of the policy's user for a login, by name and then by account; -1 = none. */
+/* Does a login speak for this user?  One whose tasks run as musterd's account (self) is known by
+ * the name. */
+static bool is_login_of(const struct config_user *user, const char *login)
+{
+    return strcmp(user->account[0] != '\0' ? user->account : user->name, login) == 0;
+}
+
+/* Index of the policy's user for a login, -1 = none. */
 static int64_t user_of_login(const struct daemon *d, const char *login)
 {
     const struct config *c = config_of(d);
 
     for (size_t i = 0; c != NULL && i < c->policy.user_count; i++) {
-        if (strcmp(c->users[i].name, login) == 0) {
-            return (int64_t)i;
-        }
-    }
-    for (size_t i = 0; c != NULL && i < c->policy.user_count; i++) {
-        if (strcmp(c->users[i].account, login) == 0) {
+        if (is_login_of(&c->users[i], login)) {
             return (int64_t)i;
         }
     }
     return -1;
+}
+
+/* A login without an entry may bear the name of a user who is somebody else. */
+static bool is_name_of_user(const struct daemon *d, const char *login)
+{
+    const struct config *c = config_of(d);
+
+    for (size_t i = 0; c != NULL && i < c->policy.user_count; i++) {
+        if (strcmp(c->users[i].name, login) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int64_t user_of_subject(const struct daemon *d, const char *subject)
@@ -95,13 +110,23 @@ static int64_t user_of_subject(const struct daemon *d, const char *subject)
     return -1;
 }
 
-/* root, or the account of musterd. */
+/* root, or the account of musterd: they can read and end it anyway. */
 static bool is_master(const char *login)
 {
     char own[256];
 
     login_of(geteuid(), own, sizeof(own));
     return strcmp(login, "root") == 0 || strcmp(login, own) == 0;
+}
+
+static bool is_master_subject(const struct daemon *d, const char *subject)
+{
+    const struct config *c = config_of(d);
+    const struct person *person = people_of_subject(d->people, subject);
+    int64_t user = user_of_subject(d, subject);
+
+    return person != NULL && is_master(person->name) &&
+           (c == NULL || user < 0 || is_login_of(&c->users[user], person->name));
 }
 
 static unsigned roles_of_user(const struct policy_user *user)
@@ -120,7 +145,7 @@ unsigned account_roles(struct daemon *d, const char *subject)
     const struct person *person = people_of_subject(d->people, subject);
     int64_t user = user_of_subject(d, subject);
 
-    if (person != NULL && is_master(person->name)) {
+    if (is_master_subject(d, subject)) {
         return ROLES_ALL;
     }
     if (user >= 0) {
@@ -148,6 +173,9 @@ int account_of_uid(void *ctx, uint32_t uid, struct service_caller *ret, struct e
         return err_set(err, ERR_UNAUTHENTICATED,
                        "the account %s is not a user of this site: ask for an entry under users",
                        login);
+    } else if (is_name_of_user(d, login)) {
+        return err_set(err, ERR_UNAUTHENTICATED,
+                       "the user %s of this site is another account than %s", login, login);
     }
     rc = people_take(d->people, name, "", &person, err);
     if (rc != 0) {
@@ -257,18 +285,20 @@ const char *account_os(struct daemon *d, const char *subject)
     if (user >= 0) {
         return c->users[user].account;
     }
-    return person == NULL || is_master(person->name) ? "" : person->name;
+    if (person == NULL) {
+        return "?"; /* erased: no such account, and never musterd's own */
+    }
+    return is_master(person->name) ? "" : person->name;
 }
 
 bool account_may_submit(struct daemon *d, const char *subject, int queue)
 {
     const struct config *c = config_of(d);
     const struct queue_tree *tree = view_queues(engine_core(d->engine));
-    const struct person *person = people_of_subject(d->people, subject);
     int64_t user = user_of_subject(d, subject);
     const struct policy *policy = view_policy(engine_core(d->engine));
 
-    if (person != NULL && is_master(person->name)) {
+    if (is_master_subject(d, subject)) {
         return true;
     }
     if (user < 0) {

@@ -46,11 +46,14 @@ void command_durable(struct daemon *d, const struct fact *fact)
     struct command *c;
     json_t *json;
 
-    if (d->durable.count == 0 || d->durable.items[0]->seq != fact->seq) {
+    if (d->durable_at == d->durable.count || d->durable.items[d->durable_at]->seq != fact->seq) {
         return;
     }
-    c = d->durable.items[0];
-    vec_remove(&d->durable, 0);
+    c = d->durable.items[d->durable_at++];
+    if (d->durable_at == d->durable.count) {
+        vec_clear(&d->durable);
+        d->durable_at = 0;
+    }
     json = c->answer == NULL ? json_object() : c->answer(d, fact, c->own);
     if (c->done != NULL && json != NULL) {
         struct service_answer answer = {.field = "", .json = json, .created = c->created};

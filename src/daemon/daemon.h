@@ -70,6 +70,10 @@ struct daemon {
     char *file_digest;        /* of the configuration file as it was read last */
     char *refused; /* why the file on disk is not in force, NULL = it is, or never tried */
     VEC(struct command *) durable; /* answered when their record comes by, oldest first */
+    size_t durable_at;             /* those before are answered */
+    int64_t state_hash_seq;        /* of state_hash, which is made when it is asked for */
+    char state_hash[HASH_TEXT_MAX];
+    bool text_lost; /* the content store does not have the text of the policy in force */
     VEC(struct daemon_token_use) token_uses;
     int64_t durable_seq; /* the newest durable record */
     int64_t started_ms;

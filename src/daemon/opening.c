@@ -174,6 +174,7 @@ int opening_engine(struct daemon *d, struct err *err)
             d->site = site;
         } else {
             note(NOTE_WARN, "the text of the policy in force cannot be read: %s", lost.text);
+            d->text_lost = true; /* so the file is applied, whether it has changed or not */
         }
     }
     return rc;
@@ -388,7 +389,8 @@ int opening_policy(struct daemon *d, struct err *err)
     int rc = file_digest(d->options.config, digest, &why);
 
     recall_file(d);
-    if (rc == 0 && have && d->file_digest != NULL && strcmp(d->file_digest, digest) == 0) {
+    if (rc == 0 && have && !d->text_lost && d->file_digest != NULL &&
+        strcmp(d->file_digest, digest) == 0) {
         return 0;
     }
     if (rc == 0) {

@@ -227,21 +227,24 @@ void service_whoami(struct daemon *d, const struct asked *a)
 
 void service_version(struct daemon *d, const struct asked *a)
 {
-    CLEANUP(str_fini) struct str state = {0};
-    char hash[HASH_TEXT_MAX];
     json_t *o;
 
     if (!answer_params(a, NO_PARAMS)) {
         return;
     }
-    core_snapshot(engine_core(d->engine), &state);
-    hash_sha256_text(str_text(&state), state.len, hash);
+    if (d->state_hash_seq != d->durable_seq) {
+        CLEANUP(str_fini) struct str state = {0};
+
+        core_snapshot(engine_core(d->engine), &state);
+        hash_sha256_text(str_text(&state), state.len, d->state_hash);
+        d->state_hash_seq = d->durable_seq;
+    }
     o = json_object();
     jsonout_text(o, "version", MUSTER_VERSION);
     jsonout_text(o, "api", "v1");
     jsonout_bool(o, "simulate", d->options.simulate);
     jsonout_big(o, "journal_seq", d->durable_seq);
-    jsonout_text(o, "state_hash", hash);
+    jsonout_text(o, "state_hash", d->state_hash);
     jsonout_bool(o, "frozen", engine_frozen(d->engine));
     jsonout_text(o, "frozen_why", d->frozen_why);
     jsonout_bool(o, "disk_full", engine_disk_full(d->engine));
