@@ -223,7 +223,7 @@ static void a_second_plan_at_once_decides_nothing(void **state)
                 core_world_plan(&l.w);
             }
             core_world_text(l.w.core, l.w.now_ms, &more);
-            if (strncmp(str_text(&more), "next ", 5) != 0) {
+            if (more.len > 0) {
                 fail_msg("seed %d, step %d: %s", (int)seed, step, str_text(&more));
             }
             str_clear(&more);

@@ -197,5 +197,4 @@ void core_world_text(struct core *c, int64_t now_ms, struct str *ret)
         codec_encode_fact(&d.items[i], ret);
         str_add_char(ret, '\n');
     }
-    str_addf(ret, "next %lld\n", (long long)d.next_plan_ms);
 }
