@@ -18,10 +18,12 @@
 
 #define ZERO_MS       ((int64_t)1000000000)
 #define SECOND_MS     ((int64_t)1000)
-#define WAITING_MAX   40  /* jobs; above it nothing is submitted */
-#define COMPARE_EVERY 7   /* rounds between two comparisons of plans */
-#define MIRROR_EVERY  20  /* steps between two comparisons of states */
-#define QUIET_EVERY   250 /* events between two quiet phases */
+#define WAITING_MAX   40   /* jobs; above it nothing is submitted */
+#define DECISIONS_MAX 2000 /* in one millisecond */
+#define IDLE_MAX      1000 /* steps without a record */
+#define COMPARE_EVERY 7    /* rounds between two comparisons of plans */
+#define MIRROR_EVERY  20   /* steps between two comparisons of states */
+#define QUIET_EVERY   250  /* events between two quiet phases */
 #define QUIET_MS      (1800 * SECOND_MS)
 #define PROBE_MS      (400 * SECOND_MS) /* grace_max + kill + stop_stuck, twice, and some */
 
@@ -37,6 +39,9 @@ struct life {
     struct scene_text text;
     int64_t rounds;
     int64_t steps;
+    int64_t idle;     /* steps since the last record */
+    int64_t at_ms;    /* of the last record */
+    int64_t at_count; /* decisions in that very millisecond */
 };
 
 static bool one_in(struct life *l, uint64_t n)
@@ -60,6 +65,20 @@ static void fail(struct life *l, const char *what, const char *detail)
 
 /* ---- checks ---- */
 
+/* Some hundred decisions may belong to one moment, thousands are a plan that never comes to rest.
+ */
+static void check_rest(struct life *l, const struct fact *fact)
+{
+    l->at_count = fact->at_ms == l->at_ms ? l->at_count : 0;
+    l->at_ms = fact->at_ms;
+    l->at_count += fact_kind_is_decision(fact->kind) ? 1 : 0;
+    l->idle = 0;
+    if (l->at_count > DECISIONS_MAX) {
+        fail(l, "no rest", fact_kind_name(fact->kind));
+        l->world.stopped = true;
+    }
+}
+
 static void watch(void *ctx, const struct fact *fact, const struct journal_record *record)
 {
     struct life *l = ctx;
@@ -70,6 +89,7 @@ static void watch(void *ctx, const struct fact *fact, const struct journal_recor
         mirror_flush(&l->mirror, ++l->rounds % COMPARE_EVERY == 0);
     }
     mirror_add(&l->mirror, stats.rounds, record);
+    check_rest(l, fact);
     l->result->records++;
     l->result->starts += fact->kind == FACT_JOB_STARTED ? 1 : 0;
     if (fact->kind == FACT_JOB_CLAIMED) {
@@ -112,6 +132,10 @@ static void after_step(void *ctx)
 
     if (failed(l) || l->world.engine == NULL) {
         return;
+    }
+    if (++l->idle > IDLE_MAX) {
+        fail(l, "no rest", "the core asks to be woken again and again and decides nothing");
+        l->world.stopped = true;
     }
     broken = core_check(world_core(&l->world), l->arena);
     if (broken != NULL) {
@@ -292,6 +316,15 @@ static void ev_policy(struct life *l)
     }
 }
 
+/* The engine's counters end with it. */
+static void add_stats(struct life *l)
+{
+    struct engine_stats stats;
+
+    engine_stats(l->world.engine, &stats);
+    l->result->core_us += stats.core_us;
+}
+
 static void ev_restart(struct life *l)
 {
     struct err err = {0};
@@ -300,6 +333,7 @@ static void ev_restart(struct life *l)
     if (failed(l)) {
         return;
     }
+    add_stats(l);
     if (world_restart(&l->world, &err) != 0) {
         fail(l, "restart", err.text);
     }
@@ -422,8 +456,15 @@ static void probe(struct life *l)
 {
     const struct core *c = world_core(&l->world);
     int q = probe_queue(l);
-    struct fact_group group = {.name = "main", .tasks = 1, .min_tasks = 1, .gpus = 1};
-    struct fact_job_submitted job = {.name = "probe", .subject = "ann", .priority = 10};
+    struct fact_group group = {.name = "main",
+                               .tasks = 1,
+                               .min_tasks = 1,
+                               .gpus = 1,
+                               .profile = "",
+                               .model = "",
+                               .required = "",
+                               .preferred = ""};
+    struct fact_job_submitted job = {.name = "probe", .subject = "ann", .priority = 10, .spec = ""};
     const struct virtual_behaviour how = {.run_ms = 3600 * SECOND_MS};
     int64_t pools[1] = {l->site.pools.items[0].id};
 
@@ -523,7 +564,6 @@ void seeded_run(const struct seeded_options *options, volatile int64_t *progress
                 struct seeded_result *ret)
 {
     struct life l = {.options = options, .result = ret};
-    struct engine_stats stats;
     int64_t i;
 
     *ret = (struct seeded_result){0};
@@ -545,8 +585,7 @@ void seeded_run(const struct seeded_options *options, volatile int64_t *progress
     if (!failed(&l)) {
         check_end(&l);
     }
-    engine_stats(l.world.engine, &stats);
-    ret->core_us = stats.core_us;
+    add_stats(&l);
     ret->compared = l.mirror.compared;
     world_fini(&l.world);
     mirror_fini(&l.mirror);

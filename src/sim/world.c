@@ -98,6 +98,9 @@ int world_ask(struct world *w, const struct fact *fact, struct err *err)
 
 void world_step(struct world *w)
 {
+    if (w->stopped) {
+        return;
+    }
     virtual_run_until(w->backend, w->now_ms);
     w->engine_next_ms = engine_step(w->engine, w->now_ms);
     if (w->after_step != NULL) {
@@ -117,7 +120,7 @@ void world_settle(struct world *w)
     int i;
 
     world_step(w);
-    for (i = 0; i < WORLD_SETTLE_MAX && world_next_ms(w) <= w->now_ms; i++) {
+    for (i = 0; i < WORLD_SETTLE_MAX && !w->stopped && world_next_ms(w) <= w->now_ms; i++) {
         world_step(w);
     }
 }
@@ -126,7 +129,7 @@ void world_run_until(struct world *w, int64_t now_ms)
 {
     int64_t next_ms;
 
-    while ((next_ms = world_next_ms(w)) <= now_ms) {
+    while (!w->stopped && (next_ms = world_next_ms(w)) <= now_ms) {
         w->now_ms = next_ms > w->now_ms ? next_ms : w->now_ms;
         world_settle(w);
         if (world_next_ms(w) <= w->now_ms) {

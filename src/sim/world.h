@@ -21,6 +21,7 @@ struct world {
     struct roll roll;
     int64_t now_ms;
     int64_t engine_next_ms; /* what the last step asked for */
+    bool stopped;           /* nothing happens any more: set by who watches */
     world_watch *watch;
     void (*after_step)(void *ctx); /* may be NULL */
     void *watch_ctx;               /* of both */
