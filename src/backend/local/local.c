@@ -3,6 +3,7 @@
 #include "backend/local/inventory.h"
 #include "backend/local/local_adopt.h"
 #include "backend/local/local_attempt.h"
+#include "backend/local/local_checkpoint.h"
 #include "backend/local/local_state.h"
 #include "backend/local/local_task.h"
 #include "base/check.h"
@@ -348,7 +349,7 @@ static void seen(void *ctx, const struct filewatch_key *key, const char *name)
 
     if (key == NULL) {
         for (size_t i = 0; i < l->attempts.count; i++) {
-            local_attempt_scan_checkpoints(l->attempts.items[i]);
+            local_checkpoint_scan(l->attempts.items[i]);
         }
         return;
     }
@@ -357,7 +358,7 @@ static void seen(void *ctx, const struct filewatch_key *key, const char *name)
         return;
     }
     if (key->task < 0) {
-        local_attempt_checkpoint(a, name);
+        local_checkpoint_seen(a, name);
     } else if (strcmp(name, "status") == 0) {
         local_attempt_look_done(a, key->task);
     }

@@ -9,6 +9,7 @@
 #include "backend/local/local_adopt.h"
 
 #include "backend/local/local_attempt.h"
+#include "backend/local/local_checkpoint.h"
 #include "backend/local/local_task.h"
 
 #include <dirent.h>
@@ -90,7 +91,7 @@ static void adopt_attempt(struct local *l, const char *name, const struct backen
     }
     if (!a->unwanted) {
         a->begun = true; /* the core has it, in whatever state */
-        local_attempt_scan_checkpoints(a);
+        local_checkpoint_scan(a);
     }
 }
 

@@ -7,10 +7,10 @@
 #include "backend/local/local_attempt.h"
 
 #include "backend/environ.h"
+#include "backend/local/local_checkpoint.h"
 #include "backend/local/local_task.h"
 #include "base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -22,10 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RECORD_MAX    (8 * 1024 * 1024)
-#define STATUS_MAX    4096
-#define TOKEN_BYTES   32
-#define CTIME_BACK_MS 60000 /* a rename older than this was not what we were just told of */
+#define RECORD_MAX  (8 * 1024 * 1024)
+#define STATUS_MAX  4096
+#define TOKEN_BYTES 32
 
 /* ---- small helpers ---- */
 
@@ -257,7 +256,7 @@ int local_attempt_new(struct local *l, const struct backend_job *job,
     a->gid = account->gid;
     a->port = choose_port(l, job->job, job->attempt);
     a->made_ms = local_now_ms();
-    a->checkpoint_ms = a->made_ms;
+    local_checkpoint_init(a);
     rc = random_hex(a->salt, 8, err);
     if (rc == 0) {
         rc = make_dirs(a, err);
@@ -306,7 +305,7 @@ static int read_record(struct local_attempt *a, struct err *err)
     a->port = integer(o, "port");
     a->step = integer(o, "step");
     a->made_ms = integer(o, "made_ms");
-    a->checkpoint_ms = a->made_ms;
+    local_checkpoint_init(a);
     snprintf(a->salt, sizeof(a->salt), "%s", salt);
     json_decref(a->rows);
     a->rows = json_incref(rows);
@@ -344,10 +343,7 @@ void local_attempt_free(struct local_attempt *a)
         local_task_free(a->tasks.items[i]);
     }
     vec_fini(&a->tasks);
-    for (size_t i = 0; i < a->early.count; i++) {
-        mem_free(a->early.items[i]);
-    }
-    vec_fini(&a->early);
+    local_checkpoint_fini(a);
     if (a->dir_fd >= 0) {
         close(a->dir_fd);
     }
@@ -445,108 +441,7 @@ void local_attempt_leave(struct local_attempt *a, int64_t task)
     }
 }
 
-/* ---- checkpoints and the word "done" ---- */
-
-static int64_t ctime_ms(int dir, const char *name)
-{
-    struct stat st;
-
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        return 0;
-    }
-    return (int64_t)st.st_ctim.tv_sec * 1000 + st.st_ctim.tv_nsec / 1000000;
-}
-
-static int open_checkpoints(const struct local_attempt *a, int *ret)
-{
-    char name[32];
-
-    snprintf(name, sizeof(name), "%lld", (long long)a->job);
-    return safedir_open(a->local->checkpoints_fd, name, ret, NULL);
-}
-
-static void tell_checkpoint(struct local_attempt *a, const char *name, int64_t true_ms)
-{
-    struct fact_job_checkpointed fact = {.job = a->job, .attempt = a->attempt, .name = name};
-
-    if (true_ms > a->checkpoint_ms) {
-        a->checkpoint_ms = true_ms;
-    }
-    if (!a->unwanted) {
-        local_tell(a->local, FACT_JOB_CHECKPOINTED, &fact, true_ms);
-    }
-}
-
-/* rename sets the change time: the true time of the checkpoint, unless the file was changed since.
- */
-void local_attempt_checkpoint(struct local_attempt *a, const char *name)
-{
-    CLEANUP(safedir_closep) int dir = -1;
-    int64_t now_ms = local_now_ms();
-    int64_t true_ms = now_ms;
-
-    if (name[0] == '.' || !str_is_utf8(name, strlen(name))) {
-        return;
-    }
-    if (!a->begun) {
-        vec_push(&a->early, mem_text(name));
-        return;
-    }
-    if (open_checkpoints(a, &dir) == 0) {
-        true_ms = ctime_ms(dir, name);
-    }
-    if (true_ms > now_ms || true_ms < now_ms - CTIME_BACK_MS) {
-        true_ms = now_ms;
-    }
-    tell_checkpoint(a, name, true_ms);
-}
-
-void local_attempt_begin(struct local_attempt *a)
-{
-    if (a->begun) {
-        return;
-    }
-    a->begun = true;
-    for (size_t i = 0; i < a->early.count; i++) {
-        local_attempt_checkpoint(a, a->early.items[i]);
-        mem_free(a->early.items[i]);
-    }
-    vec_clear(&a->early);
-    for (size_t i = 0; i < a->tasks.count; i++) {
-        local_attempt_look_done(a, a->tasks.items[i]->task);
-    }
-}
-
-void local_attempt_scan_checkpoints(struct local_attempt *a)
-{
-    CLEANUP(mem_freep) char *newest = NULL;
-    int64_t newest_ms = a->checkpoint_ms;
-    struct dirent *entry;
-    DIR *list;
-    int dir;
-
-    if (open_checkpoints(a, &dir) != 0) {
-        return;
-    }
-    list = fdopendir(dir); /* takes dir */
-    while (list != NULL && (entry = readdir(list)) != NULL) {
-        int64_t at_ms = entry->d_name[0] == '.' ? 0 : ctime_ms(dir, entry->d_name);
-
-        if (at_ms > newest_ms && str_is_utf8(entry->d_name, strlen(entry->d_name))) {
-            mem_free(newest);
-            newest = mem_text(entry->d_name);
-            newest_ms = at_ms;
-        }
-    }
-    if (list != NULL) {
-        closedir(list);
-    } else {
-        close(dir);
-    }
-    if (newest != NULL) {
-        tell_checkpoint(a, newest, newest_ms);
-    }
-}
+/* ---- the word "done" ---- */
 
 static bool says_done(const char *text)
 {
@@ -583,4 +478,16 @@ void local_attempt_look_done(struct local_attempt *a, int64_t task)
     }
     a->done_told = true;
     local_tell(a->local, FACT_JOB_DONE, &fact, 0);
+}
+
+void local_attempt_begin(struct local_attempt *a)
+{
+    if (a->begun) {
+        return;
+    }
+    a->begun = true;
+    local_checkpoint_flush(a);
+    for (size_t i = 0; i < a->tasks.count; i++) {
+        local_attempt_look_done(a, a->tasks.items[i]->task);
+    }
 }

@@ -9,6 +9,19 @@
 
 #define LOCAL_NAME_MAX 96
 
+struct local_checkpoint {
+    char *name;
+    int64_t true_ms;
+};
+
+struct local_checkpoints { /* what local_checkpoint keeps of an attempt */
+    VEC(struct local_checkpoint) waiting;
+    int64_t told_ms;     /* true time of the last one that was told */
+    int64_t tokens;      /* how many may be told at once */
+    int64_t refilled_ms; /* CLOCK_MONOTONIC */
+    struct event *timer; /* tells those that wait */
+};
+
 struct local_attempt {
     struct local *local;
     int64_t job;
@@ -18,7 +31,6 @@ struct local_attempt {
     uid_t uid;    /* of the account */
     gid_t gid;
     int64_t made_ms;
-    int64_t checkpoint_ms;     /* true time of the last checkpoint that was told */
     bool done_told;            /* the job said that it is done */
     bool unwanted;             /* nobody knows it: end it and remove it, tell nothing */
     char name[LOCAL_NAME_MAX]; /* "J.A" */
@@ -26,8 +38,8 @@ struct local_attempt {
     int dir_fd;
     json_t *rows; /* of MUSTER_TASKS_FILE */
     VEC(struct local_task *) tasks;
-    bool begun;        /* a task was told to run, or to have ended */
-    VEC(char *) early; /* checkpoints that were seen before */
+    bool begun; /* a task was told to run, or to have ended */
+    struct local_checkpoints checkpoints;
 };
 
 /* Make it, with all its directories, for the account; master_port and token are chosen here.  Its
@@ -69,12 +81,6 @@ void local_attempt_watch(struct local_attempt *a, int dir, int64_t task);
 /* A task runs or has ended: what its files said before is told now, in the order in which it is
  * true. */
 void local_attempt_begin(struct local_attempt *a);
-
-/* A name was renamed into the checkpoint directory. */
-void local_attempt_checkpoint(struct local_attempt *a, const char *name);
-/* Tell the newest checkpoint made in this attempt that this object did not tell: after a
- * restart, or when events were lost. */
-void local_attempt_scan_checkpoints(struct local_attempt *a);
 
 /* The status file of a task may say "done". */
 void local_attempt_look_done(struct local_attempt *a, int64_t task);

@@ -18,6 +18,7 @@
 #include "backend/local/local_task.h"
 
 #include "backend/local/launch.h"
+#include "backend/local/local_checkpoint.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@
 #include <unistd.h>
 
 #define CONNECT_MS       50 /* between tries */
-#define CONNECT_MAX_MS   10000
+#define CONNECT_MAX_MS   30000
 #define SWEEP_MS         20
 #define SWEEP_SLOW_MS    250 /* after a second: what cannot be killed sleeps in the kernel */
 #define CLEAN_SCANS      2
@@ -179,6 +180,7 @@ static void finish(struct local_task *t, const struct exitrec *r)
     event_del(t->timer);
     filewatch_drain(a->local->watch);
     local_attempt_begin(a);
+    local_checkpoint_flush(a);
     local_attempt_look_done(a, t->task);
     if (a->unwanted) {
         remove_unwanted(a);

@@ -296,7 +296,7 @@ def sixty_four_tasks_start_quickly(place):
     host.order('kill 1 1')
     host.expect('ended', 64)
     print('# 64 tasks: start took %d ms' % took_ms)
-    assert took_ms < 5000, took_ms
+    assert took_ms < 20000, took_ms
     host.close()
 
 

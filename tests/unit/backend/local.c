@@ -231,6 +231,23 @@ static void a_renamed_checkpoint_is_told_and_a_hidden_one_is_not(void **state)
     assert_string_equal(f->facts[2].text, "step-3");
 }
 
+static void a_flood_of_checkpoints_does_not_fill_the_journal(void **state)
+{
+    struct fixture *f = *state;
+    size_t told = 0;
+
+    fixture_shell(f, "cd $MUSTER_CHECKPOINT_DIR; i=0; while [ $i -lt 300 ]; do i=$((i+1));"
+                     " : > .a; mv .a step-$i; done; exit 0");
+    fixture_start(f);
+    fixture_wait(f, FACT_TASK_ENDED, 0);
+    for (size_t i = 0; i < f->fact_count; i++) {
+        told += f->facts[i].kind == FACT_JOB_CHECKPOINTED;
+    }
+    assert_in_range(told, 2, 60);
+    assert_string_equal(f->facts[f->fact_count - 2].text, "step-300");
+    assert_int_equal(f->facts[f->fact_count - 1].kind, FACT_TASK_ENDED);
+}
+
 static void the_word_done_is_told_before_the_end(void **state)
 {
     struct fixture *f = *state;
@@ -352,6 +369,7 @@ int main(void)
         LOCAL_TEST(a_stopped_supervisor_does_not_save_its_task),
         LOCAL_TEST(without_a_control_group_the_mark_finds_the_tree),
         LOCAL_TEST(a_renamed_checkpoint_is_told_and_a_hidden_one_is_not),
+        LOCAL_TEST(a_flood_of_checkpoints_does_not_fill_the_journal),
         LOCAL_TEST(the_word_done_is_told_before_the_end),
         LOCAL_TEST(logs_are_rings_that_cannot_fill_the_disk),
         LOCAL_TEST(the_jobs_own_output_file_is_written_too),
