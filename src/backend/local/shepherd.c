@@ -410,6 +410,14 @@ static int open_outputs(struct shepherd *s, struct err *err)
     return rc;
 }
 
+/* As the mark: another musterd of this host, a demo or a test, has a job of the same number. */
+static const char *group_name(const struct shepherd_spec *spec)
+{
+    const char *equals = strchr(spec->mark, '=');
+
+    return equals == NULL || equals[1] == '\0' ? spec->key : equals + 1;
+}
+
 static int make_group(struct shepherd *s, struct err *err)
 {
     const struct shepherd_spec *spec = &s->file.spec;
@@ -429,7 +437,7 @@ static int make_group(struct shepherd *s, struct err *err)
             return rc;
         }
     }
-    return cgroup_make(base, spec->key, &spec->limits, s->who.cgroup, err);
+    return cgroup_make(base, group_name(spec), &spec->limits, s->who.cgroup, err);
 }
 
 /* Who we are is on the disk before the first process of the task exists, so that a musterd that
