@@ -6,9 +6,9 @@
 #include "base/hash.h"
 #include "daemon/crashmark.h"
 #include "daemon/loop.h"
+#include "daemon/newsite.h"
 #include "daemon/note.h"
 #include "daemon/services.h"
-#include "daemon/site.h"
 #include "daemon/statefile.h"
 #include "http/server.h"
 
@@ -46,7 +46,7 @@ static char *choose(const char *option, const char *written, char *usual_taken)
 static int choose_paths(struct daemon *d, struct err *err)
 {
     struct daemon_site *site = NULL;
-    int rc = site_load(d->options.config, &site, err);
+    int rc = newsite_load(d->options.config, &site, err);
 
     if (rc != 0 && d->options.state == NULL) {
         return rc;
@@ -170,7 +170,7 @@ int opening_engine(struct daemon *d, struct err *err)
     if (rc == 0 && view_policy(engine_core(d->engine)) != NULL) {
         struct err lost;
 
-        if (site_restore(d, &site, &lost) == 0) {
+        if (newsite_restore(d, &site, &lost) == 0) {
             d->site = site;
         } else {
             note(NOTE_WARN, "the text of the policy in force cannot be read: %s", lost.text);
@@ -368,14 +368,14 @@ static int apply_file(struct daemon *d, struct err *err)
 {
     struct command nobody = {0};
     struct daemon_site *site = NULL;
-    int rc = site_load(d->options.config, &site, err);
+    int rc = newsite_load(d->options.config, &site, err);
 
     if (rc == 0) {
-        rc = site_prepare(d, site, err);
+        rc = newsite_prepare(d, site, err);
         if (rc != 0) {
             daemon_site_free(site);
         } else {
-            rc = site_apply(d, site, "", &nobody, err);
+            rc = newsite_apply(d, site, "", &nobody, err);
         }
     }
     return rc;

@@ -7,7 +7,7 @@
 
 #define POLICYPLAN_JOBS_MAX 1000 /* waiting jobs that are explained, the oldest first */
 
-/* A list of {"job": ID or null, "text"}.  The policy is prepared (site_prepare). */
+/* A list of {"job": ID or null, "text"}.  The policy is prepared (newsite_prepare). */
 MUST_CHECK int policyplan_effects(struct daemon *d, const struct policy *policy, json_t **ret,
                                   struct err *err);
 

@@ -5,9 +5,9 @@
 #include "daemon/bodyread.h"
 #include "daemon/command.h"
 #include "daemon/jsonout.h"
+#include "daemon/newsite.h"
 #include "daemon/policydiff.h"
 #include "daemon/policyplan.h"
-#include "daemon/site.h"
 
 #include <string.h>
 
@@ -57,11 +57,11 @@ static struct daemon_site *read_site(struct daemon *d, const struct asked *a)
         bodyread_fail(&r, ERR_INVALID, "yaml", "is missing, send the text of the policy");
     }
     if (r.rc == 0) {
-        r.rc = site_read(yaml, strlen(yaml), file, &site, &r.err);
+        r.rc = newsite_read(yaml, strlen(yaml), file, &site, &r.err);
         r.field = "";
     }
     if (r.rc == 0) {
-        r.rc = site_prepare(d, site, &r.err);
+        r.rc = newsite_prepare(d, site, &r.err);
     }
     if (r.rc != 0) {
         answer_error(a, r.rc, &r.err, r.field);
@@ -179,7 +179,7 @@ void service_policy_apply(struct daemon *d, const struct asked *a)
         return;
     }
     command.own = policydiff_changes(view_policy(engine_core(d->engine)), &site->config.policy);
-    rc = site_apply(d, site, a->call->caller.subject, &command, &err);
+    rc = newsite_apply(d, site, a->call->caller.subject, &command, &err);
     if (rc != 0) {
         json_decref(command.own);
         answer_error(a, rc, &err, "");

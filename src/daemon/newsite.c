@@ -1,4 +1,4 @@
-#include "daemon/site.h"
+#include "daemon/newsite.h"
 
 #include "base/check.h"
 #include "config/policyids.h"
@@ -18,7 +18,7 @@ void daemon_site_free(struct daemon_site *s)
     }
 }
 
-static struct daemon_site *site_new(void)
+static struct daemon_site *newsite_new(void)
 {
     struct daemon_site *s = mem_new(1, sizeof(*s));
 
@@ -26,10 +26,10 @@ static struct daemon_site *site_new(void)
     return s;
 }
 
-int site_read(const char *text, size_t len, const char *file, struct daemon_site **ret,
-              struct err *err)
+int newsite_read(const char *text, size_t len, const char *file, struct daemon_site **ret,
+                 struct err *err)
 {
-    struct daemon_site *s = site_new();
+    struct daemon_site *s = newsite_new();
     struct complaints c;
     int rc;
 
@@ -44,9 +44,9 @@ int site_read(const char *text, size_t len, const char *file, struct daemon_site
     return 0;
 }
 
-int site_load(const char *path, struct daemon_site **ret, struct err *err)
+int newsite_load(const char *path, struct daemon_site **ret, struct err *err)
 {
-    struct daemon_site *s = site_new();
+    struct daemon_site *s = newsite_new();
     struct complaints c;
     int rc;
 
@@ -107,7 +107,7 @@ static void fill_machine(struct daemon_site *site)
     }
 }
 
-int site_prepare(struct daemon *d, struct daemon_site *site, struct err *err)
+int newsite_prepare(struct daemon *d, struct daemon_site *site, struct err *err)
 {
     const struct core *core = engine_core(d->engine);
     struct policyids next = {core_next_pool(core), core_next_queue(core), core_next_node(core)};
@@ -170,8 +170,8 @@ static void forget_both(void *own)
     forget(a);
 }
 
-int site_apply(struct daemon *d, struct daemon_site *taken, const char *subject,
-               const struct command *command, struct err *err)
+int newsite_apply(struct daemon *d, struct daemon_site *taken, const char *subject,
+                  const struct command *command, struct err *err)
 {
     struct fact_policy_set body = {.policy = taken->config.policy, .subject = subject};
     struct fact fact = {.kind = FACT_POLICY_SET, .body.as_POLICY_SET = &body};
@@ -197,7 +197,7 @@ int site_apply(struct daemon *d, struct daemon_site *taken, const char *subject,
     return 0;
 }
 
-int site_restore(struct daemon *d, struct daemon_site **ret, struct err *err)
+int newsite_restore(struct daemon *d, struct daemon_site **ret, struct err *err)
 {
     CLEANUP(str_fini) struct str text = {0};
     const struct policy *policy = view_policy(engine_core(d->engine));
@@ -211,7 +211,7 @@ int site_restore(struct daemon *d, struct daemon_site **ret, struct err *err)
     if (rc != 0) {
         return rc;
     }
-    rc = site_read(str_text(&text), text.len, "the policy in force", &site, err);
+    rc = newsite_read(str_text(&text), text.len, "the policy in force", &site, err);
     if (rc != 0) {
         return rc;
     }
