@@ -33,7 +33,7 @@ static void count_tasks(const struct core *c, const lease_tasks *tasks, bool pro
 
             sum->gu[l] += part->gu;
             sum->count[l]++;
-            sum->whole += part->profile < 0 && part->gu >= d->size_gu;
+            sum->whole += !promised && part->profile < 0 && part->gu >= d->size_gu;
         }
     }
 }

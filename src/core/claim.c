@@ -279,7 +279,7 @@ static bool set_works(struct hunt *h, unit_set *set, struct harm *ret_harm)
 
 static void keep_if_better(struct hunt *h, const unit_set *set, const struct harm *harm)
 {
-    if (h->found && !harm_less(harm, &h->best_harm)) {
+    if (h->best.count > 0 && !harm_less(harm, &h->best_harm)) {
         return;
     }
     h->found = true;
@@ -404,6 +404,7 @@ static int compare_end(const struct claim_unit *a, const struct claim_unit *b)
 GREEDY_ORDER(by_cost_per_gpu, compare64(cost_per_gpu(a), cost_per_gpu(b)))
 GREEDY_ORDER(by_cost, compare64(a->cost_gu_ms, b->cost_gu_ms))
 GREEDY_ORDER(by_largest, compare64(b->gu, a->gu))
+GREEDY_ORDER(by_smallest, compare64(a->gu, b->gu))
 GREEDY_ORDER(by_newest, 0)
 
 /* Is this unit lawful just now, after those that were taken? */
@@ -434,6 +435,28 @@ static bool fits_now(struct hunt *h)
     return fits;
 }
 
+static bool has_tasks_of(const unit_set *set, const struct job *j)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i]->job == j) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void remove_tasks_of(unit_set *set, const struct job *j)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i]->job != j) {
+            set->items[kept++] = set->items[i];
+        }
+    }
+    set->count = kept;
+}
+
 /* Take units in order until the claimant fits. */
 static bool take_until_fit(struct hunt *h, const unit_set *order, unit_set *ret)
 {
@@ -445,6 +468,13 @@ static bool take_until_fit(struct hunt *h, const unit_set *order, unit_set *ret)
 
         if (!lawful_next(h, u)) {
             continue;
+        }
+        if (u->kind == UNIT_WHOLE && has_tasks_of(ret, u->job)) {
+            load_undo(h->c, mark); /* the whole job in place of its single tasks */
+            remove_tasks_of(ret, u->job);
+            for (size_t k = 0; k < ret->count; k++) {
+                claim_drop_unit(h->c, ret->items[k], h->ask->pool->index);
+            }
         }
         vec_push(ret, u);
         if (!is_proper(ret)) {
@@ -484,32 +514,44 @@ static void give_back(struct hunt *h, unit_set *set, const unit_set *order)
     }
 }
 
-static void try_greedy(struct hunt *h, const unit_set *from)
+/* One order: take until it fits, give back, keep if better. */
+static void try_order(struct hunt *h, unit_set *order, int (*by)(const void *, const void *))
 {
-    static int (*const ORDERS[GREEDY_ORDERS])(const void *, const void *) = {by_cost_per_gpu,
-                                                                             by_cost, by_largest,
-                                                                             by_newest};
-    unit_set order = {0};
     unit_set set = {0};
+    struct harm harm;
 
-    for (size_t i = 0; i < from->count; i++) {
-        vec_push(&order, from->items[i]);
-    }
-    for (int k = 0; k < GREEDY_ORDERS; k++) {
-        struct harm harm;
-
-        qsort(order.items, order.count, sizeof(order.items[0]), ORDERS[k]);
-        vec_clear(&set);
-        if (!take_until_fit(h, &order, &set)) {
-            break; /* the same units in another order free no more */
-        }
-        give_back(h, &set, &order);
+    qsort(order->items, order->count, sizeof(order->items[0]), by);
+    if (take_until_fit(h, order, &set)) {
+        give_back(h, &set, order);
         if (set_works(h, &set, &harm)) {
             keep_if_better(h, &set, &harm);
         }
     }
-    vec_fini(&order);
     vec_fini(&set);
+}
+
+/* Whether anything is found may not depend on costs, which change with time (what failed once is
+ * not tried again until something changes): orders without costs first; where they find something,
+ * orders by cost may find better. */
+static void try_greedy(struct hunt *h, const unit_set *from)
+{
+    static int (*const PLAIN[])(const void *, const void *) = {by_smallest, by_largest, by_newest};
+    static int (*const COSTS[])(const void *, const void *) = {by_cost_per_gpu, by_cost};
+    unit_set order = {0};
+    bool had = h->found;
+
+    h->found = false;
+    for (size_t i = 0; i < from->count; i++) {
+        vec_push(&order, from->items[i]);
+    }
+    for (size_t k = 0; k < ARRAY_LEN(PLAIN); k++) {
+        try_order(h, &order, PLAIN[k]);
+    }
+    for (size_t k = 0; h->found && k < ARRAY_LEN(COSTS); k++) {
+        try_order(h, &order, COSTS[k]);
+    }
+    h->found = h->found || had;
+    vec_fini(&order);
 }
 
 /* ---- a claim of one task: node by node ---- */
@@ -641,7 +683,7 @@ void claim_settle(struct core *c, const struct ask *ask, struct trial *t)
         if (u->kind == UNIT_NOMINEE) {
             claim_drop_unit(c, u, pool);
             j->unseated = true;
-            vec_push(&c->touched, j);
+            plan_touch(c, j);
             continue;
         }
         for (size_t k = 0; k < j->tasks.count; k++) {
@@ -658,7 +700,7 @@ void claim_settle(struct core *c, const struct ask *ask, struct trial *t)
             load_quota(c, j, pool, gu, true, 1);
         }
         j->marked = j->marked || u->kind == UNIT_WHOLE;
-        vec_push(&c->touched, j);
+        plan_touch(c, j);
     }
 }
 

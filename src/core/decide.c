@@ -73,11 +73,14 @@ int64_t decide_borrowed(const struct core *c, const struct job *j, int pool, int
 {
     int64_t borrowed = gu;
 
-    if (j->ask->nonpreemptible) {
-        return 0; /* fills the reserve first; preemptible work becomes the borrowed part */
-    }
     for (int q = j->queue; q >= 0; q = c->queues->items[q].parent) {
+        const struct queue_quota *own = &c->queues->items[q].quotas[pool];
         int64_t over = quota_borrowed(c->queues, pool, q);
+
+        if (j->ask->nonpreemptible) { /* fills the reserve first; preemptible work becomes the
+                                         borrowed part */
+            over = own->fixed > own->mine ? own->fixed - own->mine : 0;
+        }
 
         borrowed = over < borrowed ? over : borrowed;
     }

@@ -33,7 +33,7 @@ static int64_t stop_end(const struct core *c, const struct job *j, int64_t known
 {
     int64_t end = j->stop.told ? j->stop.deadline_ms : decide_deadline(c, j, now_ms);
 
-    end = end > now_ms ? end : now_ms + 1; /* overdue: not now */
+    end = end > now_ms ? end : INT64_MAX; /* overdue: nobody knows */
     return known_ms < end ? known_ms : end;
 }
 

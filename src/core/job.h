@@ -149,6 +149,7 @@ struct job {
     bool decided;           /* by this plan: started or promised */
     bool unseated;          /* its nomination was taken over by this plan */
     bool marked;            /* a victim of this plan */
+    bool touched;           /* listed, so that these are cleared */
     int64_t grow_failed;    /* generation of its pool when no growth was possible */
     struct fact_reason why; /* of the last decision about it, in why_arena */
     struct arena *why_arena;

@@ -118,17 +118,24 @@ static void consider(struct shift *s, const claim_units *set)
 {
     int64_t cost = 0;
     int64_t lost = 0;
+    int64_t gu = 0;
 
     for (size_t i = 0; i < set->count; i++) {
         cost += set->items[i].cost_gu_ms;
         lost += set->items[i].lost_gu_ms;
+        gu += set->items[i].gu;
     }
     if ((s->found && cost >= s->best_cost) || !try_set(s, set, NULL)) {
         return;
     }
     if (lost > s->lost_max) { /* not yet: once the claimant's GPUs times its wait have reached it */
-        plan_again(s->c, s->ask->job->age_ms + (lost + s->ask->need_gu - 1) / s->ask->need_gu,
-                   s->now_ms);
+        /* what is lost grows by gu a ms, the bound by need_gu */
+        if (gu < s->ask->need_gu) {
+            plan_again(s->c,
+                       s->now_ms +
+                           (lost - s->lost_max + s->ask->need_gu - gu - 1) / (s->ask->need_gu - gu),
+                       s->now_ms);
+        }
         return;
     }
     s->found = true;
@@ -144,6 +151,7 @@ static void try_subsets(struct shift *s, const claim_units *from)
     size_t count = from->count < MOVES_EXACT_MAX ? from->count : MOVES_EXACT_MAX;
     claim_units set = {0};
 
+    s->c->inexact = s->c->inexact || count < from->count;
     for (unsigned m = 1; m < 1U << count; m++) {
         vec_clear(&set);
         for (unsigned i = 0; i < count; i++) {

@@ -71,13 +71,13 @@ bool order_is_failed(const struct core *c, const struct shape *s, int64_t now_ms
     return s->retry_ms > now_ms;
 }
 
-void order_failed(struct core *c, struct job *j)
+void order_failed(struct core *c, struct job *j, int64_t now_ms)
 {
     struct shape *s = j->shape;
 
     if (j->avoid_node != 0) {
         j->decided = true; /* it differs from its equals: it alone is done with for this plan */
-        vec_push(&c->touched, j);
+        plan_touch(c, j);
         return;
     }
     if (s->failed == NULL || s->failed_count != (int)c->pools.count) {
@@ -87,7 +87,9 @@ void order_failed(struct core *c, struct job *j)
     for (size_t i = 0; i < c->pools.count; i++) {
         s->failed[i] = c->pools.items[i]->generation;
     }
-    s->retry_ms = INT64_MAX;
+    /* heads move with time, and a search that was cut short may end otherwise: equal only at this
+     * very moment */
+    s->retry_ms = c->heads.count > 0 || c->inexact ? now_ms + 1 : INT64_MAX;
 }
 
 bool order_earlier(const struct job *a, const struct job *b)

@@ -17,7 +17,7 @@
 static void mark_decided(struct core *c, struct job *j)
 {
     j->decided = true;
-    vec_push(&c->touched, j);
+    plan_touch(c, j);
 }
 
 static void decide_trial(struct core *c, struct job *j, const struct trial *t, int64_t now_ms)
@@ -26,6 +26,8 @@ static void decide_trial(struct core *c, struct job *j, const struct trial *t, i
         decide_start(c, j, t, now_ms);
     } else {
         decide_claim(c, j, t, now_ms);
+        fold_wake(
+            c, t->pool->index); /* limits do not count what was told to stop: others may fit now */
     }
     mark_decided(c, j);
 }
@@ -70,10 +72,9 @@ static bool waits_for_victims(const struct core *c, const struct job *j)
             }
         }
     }
-    for (size_t i = 0; i < j->nomination.victims.count; i++) {
-        if (omap_get(&c->leaving, (struct omap_key){j->nomination.victims.items[i], 0, 0}) !=
-            NULL) {
-            return true;
+    for (struct omap_item *i = omap_first(&c->leaving); i != NULL; i = omap_next(i)) {
+        if (((const struct job *)i->value)->pool == j->nomination.pool) {
+            return true; /* its usage counts until it is gone */
         }
     }
     return false;
@@ -206,6 +207,7 @@ static void plan_turns(struct core *c, int64_t now_ms)
     while ((j = order_first(o)) != NULL) {
         struct trial t = {0};
 
+        c->inexact = false;
         if (trial_job(c, j, now_ms, &t)) {
             struct head *h = forecast_head(c, j);
 
@@ -219,7 +221,7 @@ static void plan_turns(struct core *c, int64_t now_ms)
                 order_rebuild(o); /* a loser may have to be planned anew */
             }
         } else {
-            order_failed(c, j);
+            order_failed(c, j, now_ms);
             forecast_blocked(c, j, now_ms);
             order_update(o, j->queue);
         }
@@ -236,12 +238,20 @@ void plan_again(struct core *c, int64_t at_ms, int64_t now_ms)
     }
 }
 
+void plan_touch(struct core *c, struct job *j)
+{
+    if (!j->touched) {
+        j->touched = true;
+        vec_push(&c->touched, j);
+    }
+}
+
 static void clear_marks(struct core *c)
 {
     for (size_t i = 0; i < c->touched.count; i++) {
         struct job *j = c->touched.items[i];
 
-        j->decided = j->unseated = j->marked = false;
+        j->decided = j->unseated = j->marked = j->touched = false;
         for (size_t k = 0; k < j->tasks.count; k++) {
             j->tasks.items[k].marked = false;
         }

@@ -63,6 +63,7 @@ struct core {
     struct arena *plan_arena;
     VEC(struct fact) decisions;
     VEC(struct head) heads;    /* first jobs of leaves that wait for a known time, or drain */
+    bool inexact;              /* the last trial gave up on candidates that it chose by cost */
     int64_t wake_ms;           /* time alone may let more start then: forget what failed */
     int64_t planned_to_ms;     /* timers up to here were seen */
     int64_t again_ms;          /* the plan wants to be asked again then */
@@ -71,6 +72,9 @@ struct core {
 
 /* The planner wants to be asked again then, if that is later than now. */
 void plan_again(struct core *c, int64_t at_ms, int64_t now_ms);
+
+/* This plan sets scratch marks of the job: list it once, to clear them. */
+void plan_touch(struct core *c, struct job *j);
 
 /* The job of an id, NULL if the core does not know it. */
 struct job *core_job(const struct core *c, int64_t id);

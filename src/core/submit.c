@@ -258,6 +258,23 @@ static int64_t domain_could(const struct core *c, const struct pool *p, const st
     return most;
 }
 
+/* The first of the allowed nodes that the pool does not have, NULL = it has them all. */
+static const char *unknown_node(const struct core *c, const struct pool *p,
+                                const struct fact_group *g)
+{
+    for (size_t k = 0; k < g->node_count; k++) {
+        bool found = false;
+
+        for (size_t i = 0; i < p->nodes.count && !found; i++) {
+            found = strcmp(c->nodes.items[p->nodes.items[i]]->name, g->nodes[k]) == 0;
+        }
+        if (!found) {
+            return g->nodes[k];
+        }
+    }
+    return NULL;
+}
+
 bool place_possible(const struct core *c, const struct pool *p,
                     const struct fact_job_submitted *ask, int group, struct err *err)
 {
@@ -265,6 +282,7 @@ bool place_possible(const struct core *c, const struct pool *p,
     int level = g->required[0] != '\0' ? place_level(c, g->required) : -2;
     int64_t sum = 0;
     int64_t most = 0;
+    int cards = 0;
 
     if (level == -1 || (g->preferred[0] != '\0' && place_level(c, g->preferred) < 0)) {
         return err_set(err, ERR_NO_LEVEL, "groups[%d].topology: no level is called %s", group,
@@ -275,10 +293,22 @@ bool place_possible(const struct core *c, const struct pool *p,
                        g->model) == 0;
     }
     for (size_t i = 0; i < p->nodes.count; i++) {
-        int64_t fits = node_could(c, c->nodes.items[p->nodes.items[i]], g);
+        const struct node *n = c->nodes.items[p->nodes.items[i]];
+        int64_t fits = node_could(c, n, g);
 
         sum += fits;
         most = fits > most ? fits : most;
+        cards = n->device_count > cards ? n->device_count : cards;
+    }
+    if (unknown_node(c, p, g) != NULL) {
+        return err_set(err, ERR_NO_NODE, "groups[%d].nodes: pool %s has no node %s", group, p->name,
+                       unknown_node(c, p, g)) == 0;
+    }
+    if (g->gpus > cards) {
+        return err_set(
+                   err, ERR_NO_NODE,
+                   "groups[%d].gpus: a task asks for %lld GPUs; the largest node of pool %s has %d",
+                   group, (long long)g->gpus, p->name, cards) == 0;
     }
     if (sum < g->min_tasks) {
         return err_set(err, ERR_NO_NODE,

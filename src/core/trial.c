@@ -27,12 +27,29 @@ static bool surely_no_room(const struct ask *ask)
     return cards > ask->pool->free_whole;
 }
 
+/* Once all that was told to stop is gone: is what others keep for themselves still free then?
+ * Without kept reserves the end is never tighter than now. */
+static bool fits_at_the_end(struct core *c, const struct ask *ask)
+{
+    size_t mark = load_mark(c);
+    bool fits;
+
+    if (c->queues->kept[ask->pool->index] == 0 ||
+        (c->leaving.count == 0 && c->touched.count == 0)) {
+        return true;
+    }
+    claim_drop_leaving(c, ask->pool->index);
+    fits = claim_quota_fits(c, ask);
+    load_undo(c, mark);
+    return fits;
+}
+
 /* On what is idle. */
 static bool try_free(struct core *c, const struct ask *ask, const char *rule, int64_t now_ms,
                      struct trial *ret)
 {
-    if (!claim_quota_fits(c, ask) || (c->heads.count == 0 && surely_no_room(ask)) ||
-        !forecast_place(c, ask, now_ms, ret)) {
+    if (!claim_quota_fits(c, ask) || !fits_at_the_end(c, ask) ||
+        (c->heads.count == 0 && surely_no_room(ask)) || !forecast_place(c, ask, now_ms, ret)) {
         return false;
     }
     load_quota(c, ask->job, ask->pool->index, ask->need_gu, false, 1);
@@ -227,7 +244,7 @@ bool trial_nominated(struct core *c, struct job *j, int64_t now_ms, struct trial
 
     ret->step = j->nomination.step;
     claim_drop_unit(c, &unit, ask.pool->index);
-    if (claim_quota_fits(c, &ask) && promise_is_free(c, j)) {
+    if (claim_quota_fits(c, &ask) && fits_at_the_end(c, &ask) && promise_is_free(c, j)) {
         keep_promise(c, j, ret);
         load_quota(c, j, ask.pool->index, ask.need_gu, false, 1);
         ret->kind = TRIAL_START;

@@ -121,6 +121,20 @@ static int64_t surplus(const struct job *j, int group)
     return have - j->ask->groups[group].min_tasks;
 }
 
+/* Tasks of the same group on the same node that stand after this one: they are as good as it, and
+ * go first. */
+static int64_t later_on_node(const struct job *j, size_t at)
+{
+    int64_t count = 0;
+
+    for (size_t i = at + 1; i < j->tasks.count; i++) {
+        count += j->tasks.items[i].group == j->tasks.items[at].group &&
+                 j->tasks.items[i].node == j->tasks.items[at].node &&
+                 load_ledger(&j->tasks.items[i]) == LEDGER_HELD;
+    }
+    return count;
+}
+
 static void add_job(struct core *c, struct job *j, bool own, bool passer, int64_t now_ms,
                     claim_units *ret)
 {
@@ -133,10 +147,10 @@ static void add_job(struct core *c, struct job *j, bool own, bool passer, int64_
         vec_push(ret, u);
         return;
     }
-    for (size_t i = 0; j->shape->elastic && j->broken_ms == 0 && i < j->tasks.count; i++) {
+    for (size_t i = j->tasks.count; j->shape->elastic && j->broken_ms == 0 && i-- > 0;) {
         const struct lease_task *t = &j->tasks.items[i];
 
-        if (load_ledger(t) == LEDGER_HELD && surplus(j, t->group) > 0) {
+        if (load_ledger(t) == LEDGER_HELD && later_on_node(j, i) < surplus(j, t->group)) {
             u = unit_of(c, j, UNIT_TASK, (int)i, now_ms);
             u.own = own;
             u.passer = passer;
