@@ -298,6 +298,7 @@ void engine_close(struct engine *e)
     vec_fini(&e->batch.facts);
     vec_fini(&e->batch.records);
     vec_fini(&e->batch.offsets);
+    vec_fini(&e->lost);
     str_fini(&e->batch.bytes);
     arena_free(e->act_arena);
     core_free(e->core);

@@ -288,6 +288,21 @@ static void act_ended(struct engine *e, const struct fact_attempt_ended *ended)
     }
 }
 
+/* The node is gone for the core; what ran there must not go on, should it come back. */
+static void act_lost(struct engine *e, int64_t node)
+{
+    struct backend *b = backend_of_node(e, node);
+    size_t i;
+
+    for (i = 0; b != NULL && i < e->lost.count; i++) {
+        const struct backend_held *h = &e->lost.items[i];
+
+        if (h->node == node && b->ops->kill(b, h->job, h->attempt, &h->task, 1, NULL) != 0) {
+            e->stats.backend_errors++;
+        }
+    }
+}
+
 /* ---- the batch ---- */
 
 static void act_fact(struct engine *e, const struct fact *fact)
@@ -302,6 +317,8 @@ static void act_fact(struct engine *e, const struct fact *fact)
         act_killed(e, fact_of(fact, JOB_KILLED));
     } else if (fact->kind == FACT_ATTEMPT_ENDED) {
         act_ended(e, fact_of(fact, ATTEMPT_ENDED));
+    } else if (fact->kind == FACT_NODE_LOST) {
+        act_lost(e, fact_of(fact, NODE_LOST)->node);
     } else if (fact->kind == FACT_POLICY_SET && engine_observe(e, NULL) != 0) {
         e->stats.backend_errors++;
     }

@@ -17,6 +17,7 @@ void engine_batch_clear(struct engine *e)
     vec_clear(&e->batch.facts);
     vec_clear(&e->batch.records);
     vec_clear(&e->batch.offsets);
+    vec_clear(&e->lost);
     str_clear(&e->batch.bytes);
     e->batch.base_seq = journal_last_seq(e->config.journal);
 }

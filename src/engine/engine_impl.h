@@ -49,10 +49,11 @@ struct engine {
     struct engine_queue queue; /* what comes in */
     struct engine_queue taken; /* what this round works on */
     struct engine_batch batch;
-    struct arena *act_arena; /* what one call of a backend needs */
-    int64_t next_plan_ms;    /* of the last plan */
-    int64_t retry_ms;        /* disk full: try again then */
-    int64_t snapshot_seq;    /* of the newest snapshot */
+    VEC(struct backend_held) lost; /* tasks on nodes that this batch gives up */
+    struct arena *act_arena;       /* what one call of a backend needs */
+    int64_t next_plan_ms;          /* of the last plan */
+    int64_t retry_ms;              /* disk full: try again then */
+    int64_t snapshot_seq;          /* of the newest snapshot */
     bool disk_full;
     bool frozen;
     char *frozen_why;

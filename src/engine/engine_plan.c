@@ -6,6 +6,7 @@
  */
 #include "base/check.h"
 #include "core/codec.h"
+#include "core/view.h"
 #include "engine/engine_impl.h"
 
 static int64_t cpu_us(const struct engine *e)
@@ -13,6 +14,25 @@ static int64_t cpu_us(const struct engine *e)
     const struct engine_hooks *hooks = &e->config.hooks;
 
     return hooks->cpu_us != NULL ? hooks->cpu_us(hooks->ctx) : 0;
+}
+
+/* What runs on a node that is given up is taken as ended, but it may run on out there: it is to be
+ * killed, should the node ever come back. */
+static void remember_lost(struct engine *e, int64_t node)
+{
+    const struct job *j;
+    size_t i;
+
+    for (j = view_job_next(e->core, 0); j != NULL; j = view_job_next(e->core, j->id)) {
+        for (i = 0; i < j->tasks.count; i++) {
+            const struct node *n = view_node(e->core, j->tasks.items[i].node);
+
+            if (n->id == node) {
+                vec_push(&e->lost,
+                         (struct backend_held){j->id, j->attempt, j->tasks.items[i].task, node});
+            }
+        }
+    }
 }
 
 /* Decisions are lent until the next plan, which may be made for the same batch: they are copied. */
@@ -25,6 +45,9 @@ static void take_decision(struct engine *e, const struct fact *decision, int64_t
     fact.at_ms = at_ms;
     fact.true_at_ms = 0;
     fact.seq = engine_batch_next_seq(e);
+    if (fact.kind == FACT_NODE_LOST) {
+        remember_lost(e, fact_of(&fact, NODE_LOST)->node);
+    }
     if (engine_core_apply(e, &fact, &err) != 0) {
         check_failed(__FILE__, __LINE__, err.text);
     }

@@ -80,8 +80,12 @@ static void schedule(struct virtual_backend *v, struct virtual_event ev, int64_t
 
 struct virtual_event virtual_event_of(const struct virtual_task *t, enum virtual_what what)
 {
-    return (struct virtual_event){
-        .what = what, .job = t->job, .attempt = t->attempt, .task = t->task, .node = t->node};
+    return (struct virtual_event){.born = t->born,
+                                  .what = what,
+                                  .job = t->job,
+                                  .attempt = t->attempt,
+                                  .task = t->task,
+                                  .node = t->node};
 }
 
 /* A report goes out, perhaps late, twice, or (task_running only) never. */
@@ -135,7 +139,7 @@ static bool take_place(struct virtual_backend *v, const struct virtual_event *ev
 {
     struct virtual_task *t = omap_get(&v->tasks, task_key(ev->job, ev->attempt, ev->task));
 
-    if (t == NULL || t->ended) {
+    if (t == NULL || t->ended || t->born != ev->born) {
         return false;
     }
     if (ev->what == WHAT_RUNNING && t->running) {
@@ -156,7 +160,10 @@ void virtual_happen(struct virtual_backend *v, const struct virtual_event *ev)
         return;
     }
     if (ev->again) {
-        virtual_tell_event(v, ev);
+        t = omap_get(&v->tasks, task_key(ev->job, ev->attempt, ev->task));
+        if (t == NULL || t->born == ev->born) {
+            virtual_tell_event(v, ev);
+        }
         return;
     }
     if (!take_place(v, ev)) {
@@ -195,6 +202,13 @@ void virtual_run_until(struct backend *b, int64_t now_ms)
 
 /* ---- the operations ---- */
 
+/* Who cannot be proven gone may be gone: whether its device is used again is the operator's word.
+ */
+static bool is_there(const struct virtual_task *t)
+{
+    return !t->ended && !t->unprovable;
+}
+
 static int64_t held_gu(const struct virtual_backend *v, int64_t node, int64_t slot)
 {
     const struct omap_item *it;
@@ -204,11 +218,30 @@ static int64_t held_gu(const struct virtual_backend *v, int64_t node, int64_t sl
     for (it = omap_first(&v->tasks); it != NULL; it = omap_next(it)) {
         const struct virtual_task *t = it->value;
 
-        for (i = 0; !t->ended && t->node == node && i < t->device_count; i++) {
+        for (i = 0; is_there(t) && t->node == node && i < t->device_count; i++) {
             gu += t->devices[i].slot == slot ? t->devices[i].gu : 0;
         }
     }
     return gu;
+}
+
+/* A task other than t that is on the device, NULL if there is none. */
+static const struct virtual_task *other_on(const struct virtual_backend *v,
+                                           const struct virtual_task *t, int64_t slot)
+{
+    const struct omap_item *it;
+    size_t i;
+
+    for (it = omap_first(&v->tasks); it != NULL; it = omap_next(it)) {
+        const struct virtual_task *o = it->value;
+
+        for (i = 0; o != t && is_there(o) && o->node == t->node && i < o->device_count; i++) {
+            if (o->devices[i].slot == slot) {
+                return o;
+            }
+        }
+    }
+    return NULL;
 }
 
 static void complain(struct virtual_backend *v, const struct virtual_task *t)
@@ -216,19 +249,26 @@ static void complain(struct virtual_backend *v, const struct virtual_task *t)
     size_t i;
 
     for (i = 0; i < t->device_count && v->complaint[0] == '\0'; i++) {
-        int64_t gu = held_gu(v, t->node, t->devices[i].slot);
+        int64_t slot = t->devices[i].slot;
+        int64_t gu = held_gu(v, t->node, slot);
+        const struct virtual_task *o = other_on(v, t, slot);
 
-        if (gu > GU_PER_GPU) {
+        if (gu > GU_PER_GPU && o != NULL) {
             (void)snprintf(v->complaint, sizeof(v->complaint),
                            "slot %" PRId64 " of node %" PRId64 " is given %" PRId64
-                           " units with task %" PRId64 ".%" PRId64 ".%" PRId64,
-                           t->devices[i].slot, t->node, gu, t->job, t->attempt, t->task);
+                           " units with task %" PRId64 ".%" PRId64 ".%" PRId64
+                           " besides task %" PRId64 ".%" PRId64 ".%" PRId64,
+                           slot, t->node, gu, t->job, t->attempt, t->task, o->job, o->attempt,
+                           o->task);
         }
     }
 }
 
 static void task_free(struct virtual_task *t)
 {
+    if (t == NULL) {
+        return;
+    }
     mem_free(t->devices);
     mem_free(t);
 }
@@ -249,7 +289,8 @@ static void start_task(struct virtual_backend *v, const struct backend_job *job,
     if (grant->device_count > 0) {
         memcpy(t->devices, grant->devices, grant->device_count * sizeof(*t->devices));
     }
-    omap_put(&v->tasks, task_key(t->job, t->attempt, t->task), t);
+    t->born = ++v->order;
+    task_free(omap_put(&v->tasks, task_key(t->job, t->attempt, t->task), t));
     complain(v, t);
     ev = virtual_event_of(t, WHAT_RUNNING);
     if (how.refuses || chance(v, v->faults.refuse_ppm)) {
@@ -261,6 +302,29 @@ static void start_task(struct virtual_backend *v, const struct backend_job *job,
     }
 }
 
+/* Is the start that is asked for already made?  A task that has ended, or that was given up with
+ * its node, makes way for the new one of its number. */
+static bool is_started(struct virtual_backend *v, const struct backend_job *job,
+                       const struct fact_grant *grant)
+{
+    const struct virtual_task *t =
+        omap_get(&v->tasks, task_key(job->job, job->attempt, grant->task));
+
+    if (t == NULL || t->ended) {
+        return false;
+    }
+    if (t->node == grant->node) {
+        return true;
+    }
+    if (!t->killed && v->complaint[0] == '\0') {
+        (void)snprintf(v->complaint, sizeof(v->complaint),
+                       "task %" PRId64 ".%" PRId64 ".%" PRId64
+                       " is started on another node while it runs",
+                       t->job, t->attempt, t->task);
+    }
+    return false;
+}
+
 static int virtual_start(struct backend *b, const struct backend_job *job, struct err *err)
 {
     struct virtual_backend *v = virtual_self(b);
@@ -270,7 +334,7 @@ static int virtual_start(struct backend *b, const struct backend_job *job, struc
     for (i = 0; i < job->task_count; i++) {
         const struct fact_grant *grant = &job->tasks[i];
 
-        if (omap_get(&v->tasks, task_key(job->job, job->attempt, grant->task)) == NULL) {
+        if (!is_started(v, job, grant)) {
             start_task(v, job, grant);
         }
     }
@@ -310,8 +374,10 @@ static void kill_task(struct virtual_backend *v, struct virtual_task *t)
     t->killed = true;
     end.cause = TASK_SIGNALLED;
     end.status = SIGKILL;
-    if (how.on_signal != VIRTUAL_STUCK) {
-        schedule(v, end, how.kill_ms);
+    t->unprovable = how.on_signal == VIRTUAL_STUCK;
+    if (!t->unprovable) {
+        /* On a dark node the kill waits there and is the first that happens when it is back. */
+        schedule(v, end, virtual_is_dark(v, t->node) ? 0 : how.kill_ms);
     }
 }
 
@@ -402,6 +468,7 @@ static int virtual_adopt(struct backend *b, const struct backend_held *held, siz
         const struct virtual_task *t =
             omap_get(&v->tasks, task_key(held[i].job, held[i].attempt, held[i].task));
         struct virtual_event ev = {.at_ms = v->now_ms,
+                                   .born = t != NULL ? t->born : 0,
                                    .what = WHAT_ENDED,
                                    .job = held[i].job,
                                    .attempt = held[i].attempt,

@@ -11,7 +11,10 @@
 
 enum virtual_what { WHAT_RUNNING, WHAT_CHECKPOINT, WHAT_DONE, WHAT_ENDED, WHAT_REFUSED };
 
+/* A task number may be started again within its attempt (grown again, repaired): `born` tells the
+ * one from the other, and nothing is told of an older one once a newer was started. */
 struct virtual_task {
+    int64_t born;
     int64_t job;
     int64_t attempt;
     int64_t task;
@@ -20,12 +23,14 @@ struct virtual_task {
     bool ended;
     bool signalled;
     bool killed;
+    bool unprovable; /* killed, and nobody will ever know whether it worked */
     struct fact_grant_device *devices;
     size_t device_count;
 };
 
 struct virtual_event {
     int64_t at_ms;
+    int64_t born; /* of its task */
     enum virtual_what what;
     int64_t job;
     int64_t attempt;

@@ -154,27 +154,37 @@ void virtual_node_dark(struct backend *b, int64_t node, bool dies)
     }
 }
 
-void virtual_node_back(struct backend *b, int64_t node)
+/* What waited for the node, ends or all else, in the order it happened. */
+static void tell_waiting(struct virtual_backend *v, int64_t node, bool ends)
 {
-    struct virtual_backend *v = virtual_self(b);
-    struct virtual_place *p = virtual_place_of(v, node);
     size_t i = 0;
 
-    if (p == NULL || !p->dark) {
-        return;
-    }
-    p->dark = false;
-    tell_state(v, node, NODE_UP, "answers again");
     while (i < v->waiting.count) {
         struct virtual_event ev = v->waiting.items[i];
 
-        if (ev.node == node) {
+        if (ev.node == node && (ev.what == WHAT_ENDED) == ends) {
             vec_remove(&v->waiting, i);
             virtual_happen(v, &ev);
         } else {
             i++;
         }
     }
+}
+
+/* A backend cleans up before it says that a node is there again: what ended or was to be killed is
+ * told first. */
+void virtual_node_back(struct backend *b, int64_t node)
+{
+    struct virtual_backend *v = virtual_self(b);
+    struct virtual_place *p = virtual_place_of(v, node);
+
+    if (p == NULL || !p->dark) {
+        return;
+    }
+    p->dark = false;
+    tell_waiting(v, node, true);
+    tell_state(v, node, NODE_UP, "answers again");
+    tell_waiting(v, node, false);
 }
 
 void virtual_node_gone(struct backend *b, int64_t node)

@@ -188,8 +188,8 @@ static void a_dark_node_tells_when_it_is_back(void **state)
     told(3, FACT_TASK_ENDED, 1100, 0);
     assert_int_equal(heard.count, 4);
     virtual_node_back(world, 2);
-    assert_int_equal(heard.items[4].detail, NODE_UP);
-    told(5, FACT_TASK_ENDED, 1100, 1);
+    told(4, FACT_TASK_ENDED, 1100, 1);
+    assert_int_equal(heard.items[5].detail, NODE_UP);
 }
 
 static void a_node_that_dies_takes_its_tasks_along(void **state)
@@ -198,8 +198,9 @@ static void a_node_that_dies_takes_its_tasks_along(void **state)
     start(7, 1);
     virtual_node_dark(world, 2, true);
     virtual_node_back(world, 2);
-    told(4, FACT_TASK_ENDED, 1000, 1);
-    assert_int_equal(heard.items[4].detail, TASK_LOST);
+    told(3, FACT_TASK_ENDED, 1000, 1);
+    assert_int_equal(heard.items[3].detail, TASK_LOST);
+    assert_int_equal(heard.items[4].detail, NODE_UP);
     assert_int_equal(virtual_task_count(world), 1);
 }
 
