@@ -2,6 +2,7 @@
 #include "cli/verbs.h"
 
 #include "base/check.h"
+#include "base/quantity.h"
 #include "cli/display.h"
 #include "cli/explain.h"
 
@@ -66,7 +67,7 @@ static void fill_span(const struct view *view, const json_t *item, struct str *o
 
 static void fill_lost(const struct view *view, const json_t *item, struct str *out)
 {
-    int64_t seconds = member_int(item, "lost_gu_ms") / (126000LL * 1000); /* whole GPU-seconds */
+    int64_t seconds = member_int(item, "lost_gu_ms") / (GU_PER_GPU * 1000); /* whole GPU-seconds */
 
     (void)view;
     if (seconds > 0) {
@@ -78,7 +79,7 @@ static const struct column JOB_COLUMNS[] = {
     {"JOB", "job", COLUMN_TEXT, 0, NULL},
     {"NAME", "name", COLUMN_TEXT, COLUMN_CUT, NULL},
     {"USER", "user", COLUMN_TEXT, COLUMN_CUT, NULL},
-    {"QUEUE", "queue", COLUMN_TEXT, COLUMN_CUT, NULL},
+    {"QUEUE", "queue", COLUMN_TEXT, 0, NULL},
     {"ST", "state", COLUMN_STATE, 0, NULL},
     {"GPUS", NULL, COLUMN_NUMBER, 0, fill_gpus},
     {"KIND", NULL, COLUMN_TEXT, 0, fill_kind},

@@ -1,6 +1,7 @@
 #include "cli/explain.h"
 
 #include "base/check.h"
+#include "base/quantity.h"
 #include "cli/display.h"
 
 #include <inttypes.h>
@@ -122,6 +123,31 @@ static void print_start(const struct view *view, const json_t *why, FILE *out)
     str_fini(&line);
 }
 
+/* "need_gu": 2016000 is shown as need 16 GPUs, "waited_ms": 1500 as waited 1s. */
+static void add_number(struct str *out, const char *name, const json_t *value)
+{
+    int64_t number = json_is_integer(value) ? json_integer_value(value) : 0;
+    size_t len = strlen(name);
+    char gpus[QUANTITY_TEXT_MAX];
+
+    if (json_is_string(value) && !str_to_int(json_string_value(value), &number)) {
+        display_text(out, name);
+        str_add_char(out, ' ');
+        display_text(out, json_string_value(value));
+    } else if (len > 6 && strcmp(name + len - 6, "_gu_ms") == 0) {
+        str_addf(out, "%.*s %" PRId64 " GPU-s", (int)len - 6, name, number / (GU_PER_GPU * 1000));
+    } else if (len > 3 && strcmp(name + len - 3, "_gu") == 0) {
+        quantity_gpus_text(number, gpus);
+        str_addf(out, "%.*s %s GPUs", (int)len - 3, name, gpus);
+    } else if (len > 3 && strcmp(name + len - 3, "_ms") == 0) {
+        str_addf(out, "%.*s ", (int)len - 3, name);
+        display_span(out, number);
+    } else {
+        display_text(out, name);
+        str_addf(out, " %" PRId64, number);
+    }
+}
+
 static void print_decision(const json_t *decision, FILE *out)
 {
     const json_t *value;
@@ -141,13 +167,7 @@ static void print_decision(const json_t *decision, FILE *out)
     json_object_foreach((json_t *)(uintptr_t)json_object_get(decision, "numbers"), name, value)
     {
         str_add(&line, ", ");
-        display_text(&line, name);
-        str_add_char(&line, '=');
-        if (json_is_integer(value)) {
-            str_add_int(&line, json_integer_value(value));
-        } else {
-            display_text(&line, json_is_string(value) ? json_string_value(value) : "");
-        }
+        add_number(&line, name, value);
     }
     str_add(&line, ")\n");
     fputs(str_text(&line), out);

@@ -230,6 +230,9 @@ static int look(struct follow *f, int64_t now_ms, struct err *err)
         return rc;
     }
     f->away = false;
+    if (f->last == NULL && member_flag(job, "simulated")) {
+        say(f, "its GPUs are simulated");
+    }
     json_decref(f->last);
     f->last = job;
     show_waiting(f);

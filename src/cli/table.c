@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CUT_CHARACTERS 20
+
 const char *const VIEW_FORMATS[] = {"table", "wide", "json", "yaml", "name", NULL};
 
 /* The name for libsmartcols and the sequence for our own lines. */
@@ -80,6 +82,37 @@ static void cell_text(const struct view *view, const struct column *column, cons
     }
 }
 
+/* A stream in memory (tests) has no descriptor. */
+static bool is_terminal(FILE *out)
+{
+    int fd = fileno(out);
+
+    return fd >= 0 && isatty(fd) == 1;
+}
+
+/* Keep so many characters; the last one that is shown says that there was more. */
+static void cut(struct str *text, size_t characters_max)
+{
+    size_t characters = 0, keep = 0;
+
+    for (size_t i = 0; i < text->len; i++) {
+        if (((unsigned char)text->text[i] & 0xc0) == 0x80) {
+            continue; /* inside a character of UTF-8 */
+        }
+        characters++;
+        keep = characters == characters_max ? i : keep;
+    }
+    if (characters > characters_max) {
+        text->len = keep;
+        str_add_char(text, '+');
+    }
+}
+
+static bool is_shown(const struct view *view, const struct column *column)
+{
+    return (column->flags & COLUMN_WIDE) == 0 || view->format == VIEW_WIDE;
+}
+
 static void add_line(struct libscols_table *table, const struct view *view,
                      const struct column *columns, size_t count, const json_t *item)
 {
@@ -91,10 +124,14 @@ static void add_line(struct libscols_table *table, const struct view *view,
         struct str text = {0};
         const struct state_colour *colour;
 
-        if ((columns[i].flags & COLUMN_WIDE) != 0 && view->format != VIEW_WIDE) {
+        if (!is_shown(view, &columns[i])) {
             continue;
         }
         cell_text(view, &columns[i], item, &text);
+        if ((columns[i].flags & COLUMN_CUT) != 0 && i + 1 < count && view->format == VIEW_TABLE &&
+            is_terminal(view->out)) {
+            cut(&text, CUT_CHARACTERS);
+        }
         CHECK(scols_line_set_data(line, at, str_text(&text)) == 0);
         colour = columns[i].kind == COLUMN_STATE ? colour_of(str_text(&text)) : NULL;
         if (colour != NULL && view->colour) {
@@ -103,14 +140,6 @@ static void add_line(struct libscols_table *table, const struct view *view,
         str_fini(&text);
         at++;
     }
-}
-
-/* A stream in memory (tests) has no descriptor. */
-static bool is_terminal(FILE *out)
-{
-    int fd = fileno(out);
-
-    return fd >= 0 && isatty(fd) == 1;
 }
 
 static void print_table(const struct view *view, const struct column *columns, size_t count,
@@ -128,13 +157,15 @@ static void print_table(const struct view *view, const struct column *columns, s
                                                             : SCOLS_TERMFORCE_NEVER);
     for (size_t i = 0; i < count; i++) {
         bool right = columns[i].kind == COLUMN_NUMBER || columns[i].kind == COLUMN_BYTES;
-        bool cut = (columns[i].flags & COLUMN_CUT) != 0 && view->format != VIEW_WIDE;
+        bool trunc = (columns[i].flags & COLUMN_CUT) != 0 && view->format != VIEW_WIDE;
+        /* libsmartcols shortens columns of relative width first: the last one, then the others */
+        double width = i + 1 == count ? 0.1 : 8.0;
 
-        if ((columns[i].flags & COLUMN_WIDE) != 0 && view->format != VIEW_WIDE) {
+        if (!is_shown(view, &columns[i])) {
             continue;
         }
-        CHECK(scols_table_new_column(table, columns[i].title, 0.05,
-                                     (right ? SCOLS_FL_RIGHT : 0) | (cut ? SCOLS_FL_TRUNC : 0)) !=
+        CHECK(scols_table_new_column(table, columns[i].title, trunc ? width : 0.0,
+                                     (right ? SCOLS_FL_RIGHT : 0) | (trunc ? SCOLS_FL_TRUNC : 0)) !=
               NULL);
     }
     json_array_foreach(rows, row, item)

@@ -39,7 +39,8 @@ enum column_kind {
 };
 
 #define COLUMN_WIDE 1U /* only with -o wide */
-#define COLUMN_CUT  2U /* may be cut when the terminal is narrow */
+/* On a terminal at most 20 characters; the last column of a table gets what is left of the line. */
+#define COLUMN_CUT 2U
 
 struct column {
     const char *title;

@@ -56,13 +56,15 @@ static void a_waiting_job_lists_all_its_blockers(void **state)
              "\"jobs\":[\"4\",\"9\"]},{\"code\":\"why.ahead\",\"text\":\"job 12 is first\"}],"
              "\"earliest_ms\":1796054167000,\"latest_ms\":1796054227000,"
              "\"decision\":{\"seq\":\"40\",\"rule\":\"3\",\"text\":\"waits\","
-             "\"numbers\":{\"need\":8}}}"),
+             "\"numbers\":{\"need_gu\":\"1008000\",\"waited_ms\":1500,"
+             "\"lost_gu_ms\":\"252000000\",\"candidates\":3}}}"),
         "queued 18m00s  needs 32 × 1 GPU, queue research\n"
         "waits for 8 GPUs\n"
         " 1 no_idle          24 of 32 are free (job 4,9)  blocks\n"
         " 2 ahead            job 12 is first  waits\n"
         " would start: --tasks 24 · est. 2026-11-30T15:56:07Z–2026-11-30T15:57:07Z\n"
-        " last decision: waits (rule 3, journal 40, need=8)\n");
+        " last decision: waits (rule 3, journal 40, need 8 GPUs, waited 1s, lost 2 GPU-s, "
+        "candidates 3)\n");
 }
 
 static void a_running_job_has_a_short_answer(void **state)
