@@ -403,6 +403,23 @@ def a_broken_log_goes_on_where_it_broke(c):
 
 
 @test
+def a_followed_tail_goes_on_behind_itself(c):
+    life(c, [JOB] * 4 + [ended('succeeded')])
+    asked = []
+
+    def log(request):
+        asked.append(request.query)
+        whole = 'one\ntwo\nthree\nfour\n'
+        return iter([whole] if 'follow' not in request.query else [whole[int(
+            request.query['from']):] + 'five\n'])
+    c.stub.on('GET', '/v1/jobs/17/logs', log)
+    r = c.run('logs', '-f', '-n', '2', '17')
+    same((r.returncode, r.stdout), (0, 'three\nfour\nfive\n'), r.stderr)
+    same(c.run('logs', '-f', '-n', '0', '17').stdout, 'five\n')
+    same(c.run('logs', '-f', '-n', '9', '17').stdout, 'one\ntwo\nthree\nfour\nfive\n')
+
+
+@test
 def broken_events_go_on_after_the_last_one(c):
     asked = []
 

@@ -27,7 +27,7 @@ static void it_asks_for_what_was_not_shown(void **state)
     assert_path(l, false, "/v1/jobs/17/logs?task=3&attempt=2&stream=stderr");
     l->tail = 5;
     assert_path(l, true, "/v1/jobs/17/logs?task=3&attempt=2&stream=stderr&follow=true&tail=5");
-    l->shown_bytes = 100; /* the tail was shown: go on from here */
+    l->shown_bytes = 100;
     assert_path(l, true, "/v1/jobs/17/logs?task=3&attempt=2&stream=stderr&follow=true&from=100");
     logfollow_free(l);
 }
