@@ -6,7 +6,6 @@
 #include "base/str.h"
 
 #include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,18 +45,44 @@ json_t *account_roles_json(unsigned roles)
     return list;
 }
 
+#define KEEP_MS ((int64_t)10 * 1000)
+
 /* The login name of a uid, or "uid-N" for one that has none. */
-static void login_of(uint32_t uid, char *ret, size_t room)
+static char *find_login(uint32_t uid)
 {
     struct passwd entry;
     struct passwd *found = NULL;
     char buffer[4096];
+    struct str name = {0};
 
     if (getpwuid_r(uid, &entry, buffer, sizeof(buffer), &found) == 0 && found != NULL) {
-        snprintf(ret, room, "%s", found->pw_name);
+        str_add(&name, found->pw_name);
     } else {
-        snprintf(ret, room, "uid-%u", uid);
+        str_addf(&name, "uid-%u", uid);
     }
+    return str_take(&name);
+}
+
+/* The same, kept for some seconds: the database of accounts is read anew at each question.  Lent
+ * until the next call. */
+static const char *login_of(struct daemon *d, uint32_t uid)
+{
+    int64_t now_ms = daemon_now_ms(d);
+    struct daemon_login *row = NULL;
+
+    for (size_t i = 0; i < d->logins.count && row == NULL; i++) {
+        row = d->logins.items[i].uid == uid ? &d->logins.items[i] : NULL;
+    }
+    if (row == NULL) {
+        vec_push(&d->logins, (struct daemon_login){.uid = uid});
+        row = &d->logins.items[d->logins.count - 1];
+    }
+    if (row->name == NULL || row->until_ms <= now_ms) {
+        mem_free(row->name);
+        row->name = find_login(uid);
+        row->until_ms = now_ms + KEEP_MS;
+    }
+    return row->name;
 }
 
 static const struct config *config_of(const struct daemon *d)
@@ -111,21 +136,18 @@ static int64_t user_of_subject(const struct daemon *d, const char *subject)
 }
 
 /* root, or the account of musterd: they can read and end it anyway. */
-static bool is_master(const char *login)
+static bool is_master(struct daemon *d, const char *login)
 {
-    char own[256];
-
-    login_of(geteuid(), own, sizeof(own));
-    return strcmp(login, "root") == 0 || strcmp(login, own) == 0;
+    return strcmp(login, "root") == 0 || strcmp(login, login_of(d, geteuid())) == 0;
 }
 
-static bool is_master_subject(const struct daemon *d, const char *subject)
+static bool is_master_subject(struct daemon *d, const char *subject)
 {
     const struct config *c = config_of(d);
     const struct person *person = people_of_subject(d->people, subject);
     int64_t user = user_of_subject(d, subject);
 
-    return person != NULL && is_master(person->name) &&
+    return person != NULL && is_master(d, person->name) &&
            (c == NULL || user < 0 || is_login_of(&c->users[user], person->name));
 }
 
@@ -160,16 +182,15 @@ int account_of_uid(void *ctx, uint32_t uid, struct service_caller *ret, struct e
     struct daemon *d = ctx;
     const struct config *c = config_of(d);
     const struct person *person = NULL;
-    char login[256];
+    CLEANUP(mem_freep) char *login = mem_text(login_of(d, uid));
     const char *name = login;
     int64_t user;
     int rc;
 
-    login_of(uid, login, sizeof(login));
     user = user_of_login(d, login);
     if (user >= 0) {
         name = c->users[user].name;
-    } else if (!is_master(login) && (c == NULL || c->unknown_queue_count == 0)) {
+    } else if (!is_master(d, login) && (c == NULL || c->unknown_queue_count == 0)) {
         return err_set(err, ERR_UNAUTHENTICATED,
                        "the account %s is not a user of this site: ask for an entry under users",
                        login);
@@ -184,7 +205,7 @@ int account_of_uid(void *ctx, uint32_t uid, struct service_caller *ret, struct e
     memset(ret, 0, sizeof(*ret));
     ret->subject = person->subject;
     ret->uid = uid;
-    ret->roles = is_master(login) ? ROLES_ALL : account_roles(d, person->subject);
+    ret->roles = is_master(d, login) ? ROLES_ALL : account_roles(d, person->subject);
     return 0;
 }
 
@@ -288,7 +309,25 @@ const char *account_os(struct daemon *d, const char *subject)
     if (person == NULL) {
         return "?"; /* erased: no such account, and never musterd's own */
     }
-    return is_master(person->name) ? "" : person->name;
+    return is_master(d, person->name) ? "" : person->name;
+}
+
+int account_runs_here(struct daemon *d, const char *account, struct err *err)
+{
+    int64_t now_ms = daemon_now_ms(d);
+    int rc;
+
+    if (d->local == NULL ||
+        (d->account_good_until_ms > now_ms && str_cmp(d->account_good, account) == 0)) {
+        return 0;
+    }
+    rc = local_account_check(d->local, account, err);
+    if (rc == 0) {
+        mem_free(d->account_good);
+        d->account_good = mem_text(account);
+        d->account_good_until_ms = now_ms + KEEP_MS;
+    }
+    return rc;
 }
 
 bool account_may_submit(struct daemon *d, const char *subject, int queue)

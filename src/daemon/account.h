@@ -18,6 +18,9 @@ MUST_CHECK int account_of_token(void *ctx, const char *token, struct service_cal
 unsigned account_roles(struct daemon *d, const char *subject);
 /* The OS account that the subject's tasks run as; "" = musterd's own. */
 const char *account_os(struct daemon *d, const char *subject);
+/* May tasks run as the account here?  The last good answer is kept for some seconds.
+ * ERR_JOB_ACCOUNT. */
+MUST_CHECK int account_runs_here(struct daemon *d, const char *account, struct err *err);
 /* May the subject submit to this leaf (by index)? */
 bool account_may_submit(struct daemon *d, const char *subject, int queue);
 /* Words of a set of roles. */

@@ -291,6 +291,11 @@ void daemon_close(struct daemon *d)
     }
     vec_fini(&d->durable);
     vec_fini(&d->token_uses);
+    for (size_t i = 0; i < d->logins.count; i++) {
+        mem_free(d->logins.items[i].name);
+    }
+    vec_fini(&d->logins);
+    mem_free(d->account_good);
     arena_free(d->spec_arena);
     mem_free(d->state);
     mem_free(d->socket);

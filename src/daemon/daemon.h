@@ -46,6 +46,12 @@ struct daemon_token_use {
     int64_t at_ms;
 };
 
+struct daemon_login { /* a name of the accounts' database, kept for a while */
+    uint32_t uid;
+    char *name;
+    int64_t until_ms;
+};
+
 struct daemon {
     struct daemon_options options;
     char *state; /* directory */
@@ -75,6 +81,9 @@ struct daemon {
     char state_hash[HASH_TEXT_MAX];
     bool text_lost; /* the content store does not have the text of the policy in force */
     VEC(struct daemon_token_use) token_uses;
+    VEC(struct daemon_login) logins;
+    char *account_good; /* tasks may run as this one, until */
+    int64_t account_good_until_ms;
     int64_t durable_seq; /* the newest durable record */
     int64_t started_ms;
     int64_t next_job;      /* the next id to give out, if the core's is lower */

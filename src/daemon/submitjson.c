@@ -1,6 +1,5 @@
 #include "daemon/submitjson.h"
 
-#include "backend/local/local.h"
 #include "base/check.h"
 #include "base/quantity.h"
 #include "base/str.h"
@@ -189,7 +188,7 @@ static void read_account(const struct input *in)
     const char *account = account_os(in->d, in->caller->subject);
     struct err err;
 
-    if (in->d->local != NULL && local_account_check(in->d->local, account, &err) != 0) {
+    if (account_runs_here(in->d, account, &err) != 0) {
         bodyread_fail(in->r, err.code, "", "%s", err.text);
     }
 }
