@@ -43,9 +43,11 @@ void core_world_apply(struct core_world *w, enum fact_kind kind, const void *bod
     }
 }
 
-static void add_node(struct core_world *w, int64_t id, int gpus)
+int64_t core_world_node(struct core_world *w, int gpus, const char *rack, const char *label)
 {
     struct fact_node_seen *n = arena_new(w->arena, 1, sizeof(*n));
+    struct policy_label domain = {"rack", rack}, labelled = {label, "yes"};
+    int64_t id = core_next_node(w->core);
 
     n->id = id;
     n->name = arena_printf(w->arena, "n%d", (int)id);
@@ -63,8 +65,12 @@ static void add_node(struct core_world *w, int64_t id, int gpus)
         n->devices[i].memory_bytes = (int64_t)80 << 30;
         n->devices[i].profile = "";
     }
-    n->labels = NULL;
+    n->domains = &domain;
+    n->domain_count = rack != NULL;
+    n->labels = &labelled;
+    n->label_count = label != NULL;
     core_world_apply(w, FACT_NODE_SEEN, n);
+    return id;
 }
 
 void core_world_begin(struct core_world *w, const struct policy *policy, const int *sizes,
@@ -78,7 +84,7 @@ void core_world_begin(struct core_world *w, const struct policy *policy, const i
     w->seq = 0;
     core_world_apply(w, FACT_POLICY_SET, &set);
     for (size_t i = 0; i < count; i++) {
-        add_node(w, core_next_node(w->core), sizes[i]);
+        core_world_node(w, sizes[i], NULL, NULL);
     }
 }
 

@@ -21,6 +21,9 @@ void core_world_begin(struct core_world *w, const struct policy *policy, const i
                       size_t count);
 void core_world_end(struct core_world *w);
 
+/* Another node: gpus cards, in this rack and with this label key (NULL = none).  Returns its id. */
+int64_t core_world_node(struct core_world *w, int gpus, const char *rack, const char *label);
+
 /* Apply a fact of the world; it must be taken, or (try) the code is returned. */
 void core_world_apply(struct core_world *w, enum fact_kind kind, const void *body);
 int core_world_try(struct core_world *w, enum fact_kind kind, const void *body);
