@@ -13,7 +13,7 @@ struct cast { /* the jobs of this act */
     int64_t gang;  /* research, 32 GPUs */
     int64_t owner; /* applied-ml, 16 */
     int64_t fixed; /* research, 16, not preemptible, queued later */
-    int64_t spare; /* research, 16, preemptible, queued later */
+    int64_t spare; /* research, 24, preemptible, queued later */
 };
 
 static const struct holdings_job *job(const struct cast *c, int64_t id)
@@ -175,7 +175,7 @@ static int queue_later(struct cast *c, struct err *err)
     json_object_set_new(body, "preemptible", json_false());
     rc = story_submit(s, "rosa", body, &c->fixed, err);
     if (rc == 0) {
-        rc = story_submit(s, "rosa", props_whole(s, "later-spare", "research", 16, 1), &c->spare,
+        rc = story_submit(s, "rosa", props_whole(s, "later-spare", "research", 24, 1), &c->spare,
                           err);
     }
     if (rc == 0) {
