@@ -320,7 +320,7 @@ static int start_unit(struct local_task *t, const char *control, const char *soc
                       struct err *err)
 {
     const struct local *l = t->attempt->local;
-    char unit[2 * LOCAL_NAME_MAX + 32];
+    char unit[EXITREC_TEXT_MAX + 32];
     const char *argv[ARGS_MAX] = {l->config.systemd_run,
                                   "--quiet",
                                   "--collect",
@@ -336,7 +336,8 @@ static int start_unit(struct local_task *t, const char *control, const char *soc
                                   socket,
                                   NULL};
 
-    snprintf(unit, sizeof(unit), "--unit=muster-task-%s", t->key);
+    /* The mark tells apart what several musterd of this host start. */
+    snprintf(unit, sizeof(unit), "--unit=muster-task-%s", strchr(t->mark, '=') + 1);
     return spawn(t, argv, -1, err);
 }
 

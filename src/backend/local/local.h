@@ -55,8 +55,8 @@ struct local_config {        /* texts are copied */
 };
 
 /* base is lent for the life of the backend.  The sink must be set before the first call, and must
- * not call the backend: it queues.  Nobody else may wait for children of this process at large
- * (waitpid(-1)).  NULL: the
+ * not call the backend: it queues.  The process ignores SIGPIPE (a supervisor may die while it is
+ * spoken to) and nobody else waits for its children at large (waitpid(-1)).  NULL: the
  * state or runtime directory cannot be used (ERR_IO), the supervisor is missing (ERR_NOT_FOUND),
  * the default account is (ERR_JOB_ACCOUNT). */
 struct backend *local_new(const struct local_config *config, struct event_base *base,

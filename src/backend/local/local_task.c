@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -615,7 +616,7 @@ void local_task_forget(struct local_task *t)
     if (t->link != NULL) {
         int fd = bufferevent_getfd(t->link);
 
-        (void)!write(fd, "forget\n", 7); /* at once: the link goes with the task */
+        (void)send(fd, "forget\n", 7, MSG_NOSIGNAL); /* at once: the link goes with the task */
     }
     filewatch_remove(t->attempt->local->watch, &key);
     snprintf(name, sizeof(name), "%s.sock", t->key);

@@ -234,7 +234,7 @@ def with_systemd_the_supervisor_is_a_unit(place):
     host.order('start 1 1 1 2 - exit 3')
     assert sorted(host.expect('ended', 2)) == ['ended 0 exited 3', 'ended 1 exited 3']
     units = open(place + '/units').read()
-    assert '--unit=muster-task-1.1.0.1 ' in units and '--property=Delegate=yes' in units, units
+    assert '--unit=muster-task-1.1.0.1-' in units and '--property=Delegate=yes' in units, units
     host.close()
 
 

@@ -177,6 +177,7 @@ int fixture_setup(void **state)
 {
     struct fixture *f = mem_new(1, sizeof(*f));
 
+    (void)signal(SIGPIPE, SIG_IGN);
     snprintf(f->dir, sizeof(f->dir), "/tmp/muster-local-XXXXXX");
     if (mkdtemp(f->dir) == NULL || chmod(f->dir, 0755) != 0) {
         return -1;
