@@ -69,7 +69,6 @@ json_t *command_answer_seq(struct daemon *d, const struct fact *fact, void *own)
 {
     json_t *o = json_object();
 
-    (void)d;
     (void)own;
     if (fact->kind == FACT_JOB_HELD || fact->kind == FACT_JOB_RELEASED ||
         fact->kind == FACT_JOB_CANCEL || fact->kind == FACT_JOB_REQUEUE ||
@@ -77,6 +76,14 @@ json_t *command_answer_seq(struct daemon *d, const struct fact *fact, void *own)
         jsonout_id(o, "job", fact_of(fact, JOB_CANCEL)->job);
     } else if (fact->kind == FACT_JOB_CHECKPOINTED) {
         jsonout_id(o, "job", fact_of(fact, JOB_CHECKPOINTED)->job);
+    } else if (fact->kind == FACT_TOKEN_REVOKED) {
+        jsonout_id(o, "id", fact_of(fact, TOKEN_REVOKED)->id);
+    } else if (fact->kind == FACT_NODE_DRAIN) {
+        const struct node *n =
+            view_node_of_id(engine_core(d->engine), fact_of(fact, NODE_DRAIN)->node);
+
+        json_object_set_new(o, "node",
+                            n == NULL ? json_null() : json_sprintf("%s/%s", n->cluster, n->name));
     }
     jsonout_big(o, "seq", fact->seq);
     return o;

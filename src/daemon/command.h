@@ -32,7 +32,7 @@ void command_put(const struct command *c, const struct fact *fact);
 /* A durable record has come: answer who waits for it. */
 void command_durable(struct daemon *d, const struct fact *fact);
 
-/* {"job","seq"} of any fact that begins with an id named job, and {"seq"}. */
+/* {"seq"} with what the fact speaks of: "job", "node" or "id" (of a token). */
 json_t *command_answer_seq(struct daemon *d, const struct fact *fact, void *own);
 
 #endif

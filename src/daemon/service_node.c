@@ -75,7 +75,9 @@ static json_t *holder_json(const struct device *dev, const struct holding *h)
     bool slice = dev->table != NULL && h->device->profile >= 0;
 
     jsonout_id(o, "job", h->job->id);
-    jsonout_int(o, "task", h->task->task);
+    json_object_set_new(o, "task",
+                        json_sprintf("%lld.%lld.%d", (long long)h->job->id,
+                                     (long long)h->job->attempt, (int)h->task->task));
     jsonout_big(o, "gu", h->device->gu);
     {
         char text[QUANTITY_TEXT_MAX];
