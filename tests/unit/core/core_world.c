@@ -82,6 +82,7 @@ void core_world_begin(struct core_world *w, const struct policy *policy, const i
     w->arena = arena_make();
     w->now_ms = 1000;
     w->seq = 0;
+    w->decisions = (struct str){0};
     core_world_apply(w, FACT_POLICY_SET, &set);
     for (size_t i = 0; i < count; i++) {
         core_world_node(w, sizes[i], NULL, NULL);
@@ -92,6 +93,7 @@ void core_world_end(struct core_world *w)
 {
     core_free(w->core);
     arena_free(w->arena);
+    str_fini(&w->decisions);
 }
 
 int64_t core_world_submit(struct core_world *w, int64_t queue, int64_t tasks, int64_t min_tasks,
@@ -148,6 +150,15 @@ void core_world_obey(struct core_world *w)
     }
 }
 
+static void add_text(const struct decisions *d, struct str *ret)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        str_addf(ret, "%s ", fact_kind_name(d->items[i].kind));
+        codec_encode_fact(&d->items[i], ret);
+        str_add_char(ret, '\n');
+    }
+}
+
 void core_world_plan(struct core_world *w)
 {
     struct decisions d;
@@ -157,6 +168,8 @@ void core_world_plan(struct core_world *w)
     core_plan(w->core, w->now_ms, &d);
     w->decided = (int64_t)d.count;
     w->next_ms = d.next_plan_ms;
+    str_clear(&w->decisions);
+    add_text(&d, &w->decisions);
     facts = arena_new(arena, d.count + 1, sizeof(*facts));
     for (size_t i = 0; i < d.count; i++) {
         facts[i] = d.items[i];
@@ -198,9 +211,5 @@ void core_world_text(struct core *c, int64_t now_ms, struct str *ret)
     struct decisions d;
 
     core_plan(c, now_ms, &d);
-    for (size_t i = 0; i < d.count; i++) {
-        str_addf(ret, "%s ", fact_kind_name(d.items[i].kind));
-        codec_encode_fact(&d.items[i], ret);
-        str_add_char(ret, '\n');
-    }
+    add_text(&d, ret);
 }

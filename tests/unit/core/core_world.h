@@ -12,8 +12,9 @@ struct core_world {
     struct arena *arena; /* of what the test builds */
     int64_t now_ms;
     int64_t seq;
-    int64_t decided; /* decisions of the last plan */
-    int64_t next_ms; /* when it wants to be asked again */
+    int64_t decided;      /* decisions of the last plan */
+    struct str decisions; /* the same, as text */
+    int64_t next_ms;      /* when it wants to be asked again */
 };
 
 /* Applies the policy and nodes of these sizes, simulated, in pool 7. */
@@ -41,7 +42,7 @@ void core_world_settle(struct core_world *w);
 /* All tasks of the job end with this status. */
 void core_world_finish(struct core_world *w, int64_t job, int64_t status);
 
-/* The decisions of a plan as text; the core is as before. */
+/* The decisions of a plan as text.  They are not applied: this core must not be planned again. */
 void core_world_text(struct core *c, int64_t now_ms, struct str *ret);
 
 #endif
