@@ -199,6 +199,9 @@ int account_of_uid(void *ctx, uint32_t uid, struct service_caller *ret, struct e
                        "the user %s of this site is another account than %s", login, login);
     }
     rc = people_take(d->people, name, "", &person, err);
+    if (rc == 0) {
+        rc = people_save(d->people, err);
+    }
     if (rc != 0) {
         return rc;
     }
@@ -373,18 +376,26 @@ int account_owns(const struct service_caller *caller, const struct job *j, struc
                    (long long)j->id);
 }
 
-int account_bind(struct daemon *d, struct daemon_site *site, struct err *err)
+int account_bind(struct daemon *d, struct daemon_site *site, bool keep, struct err *err)
 {
     struct config *c = &site->config;
 
     for (size_t i = 0; i < c->policy.user_count; i++) {
-        const struct person *person = NULL;
-        int rc = people_take(d->people, c->users[i].name, c->policy.users[i].subject, &person, err);
+        const struct person *person = people_of_name(d->people, c->users[i].name);
+        const char *wanted = c->policy.users[i].subject;
+        int rc = 0;
 
+        if (keep || (person != NULL && wanted[0] == '\0')) {
+            rc = people_take(d->people, c->users[i].name, wanted, &person, err);
+        }
         if (rc != 0) {
             return rc;
         }
-        c->policy.users[i].subject = arena_text(site->arena, person->subject);
+        if (person != NULL) {
+            c->policy.users[i].subject = arena_text(site->arena, person->subject);
+        } else if (wanted[0] == '\0') {
+            c->policy.users[i].subject = arena_printf(site->arena, "new-%zu", i);
+        }
     }
-    return 0;
+    return keep ? people_save(d->people, err) : 0;
 }

@@ -32,8 +32,9 @@ unsigned account_role_of(const char *word);
 MUST_CHECK int account_owns(const struct service_caller *caller, const struct job *j,
                             struct err *err);
 
-/* Subjects for all users of a freshly read site. ERR_CONFLICT, ERR_IO. */
-MUST_CHECK int account_bind(struct daemon *d, struct daemon_site *site, struct err *err);
+/* Subjects for all users of a freshly read site.  keep: those who are new are written down, else
+ * they get one for the trial only.  ERR_CONFLICT, ERR_IO. */
+MUST_CHECK int account_bind(struct daemon *d, struct daemon_site *site, bool keep, struct err *err);
 
 /* When a token was used last, 0 = not since the start. */
 int64_t account_token_used_ms(struct daemon *d, int64_t token);

@@ -289,6 +289,9 @@ void daemon_close(struct daemon *d)
     if (d->base != NULL) {
         event_base_free(d->base);
     }
+    for (size_t i = d->durable_at; i < d->durable.count; i++) {
+        mem_free(d->durable.items[i]);
+    }
     vec_fini(&d->durable);
     vec_fini(&d->token_uses);
     for (size_t i = 0; i < d->logins.count; i++) {

@@ -70,7 +70,7 @@ static int64_t charge_of(struct daemon *d, const struct fact_group *g)
     return 0;
 }
 
-static int64_t group_gu(struct daemon *d, const struct fact_group *g)
+int64_t jobview_group_gu(struct daemon *d, const struct fact_group *g)
 {
     int64_t each = g->gpus * GU_PER_GPU + g->share_gu;
 
@@ -114,7 +114,7 @@ static void put_request(struct daemon *d, json_t *o, const struct job *j)
 
         str_add(&text, i == 0 ? "" : " + ");
         request_text(g, &text);
-        gu += group_gu(d, g);
+        gu += jobview_group_gu(d, g);
         tasks += g->tasks;
     }
     jsonout_int(o, "tasks_want", tasks);
@@ -263,7 +263,7 @@ static json_t *group_json(struct daemon *d, const struct fact_group *g)
         json_array_append_new(nodes, json_string(g->nodes[i]));
     }
     json_object_set_new(o, "nodes", nodes);
-    jsonout_gu(o, "requested", group_gu(d, g));
+    jsonout_gu(o, "requested", jobview_group_gu(d, g));
     return o;
 }
 

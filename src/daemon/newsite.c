@@ -107,7 +107,7 @@ static void fill_machine(struct daemon_site *site)
     }
 }
 
-int newsite_prepare(struct daemon *d, struct daemon_site *site, struct err *err)
+int newsite_prepare(struct daemon *d, struct daemon_site *site, bool keep, struct err *err)
 {
     const struct core *core = engine_core(d->engine);
     struct policyids next = {core_next_pool(core), core_next_queue(core), core_next_node(core)};
@@ -117,7 +117,7 @@ int newsite_prepare(struct daemon *d, struct daemon_site *site, struct err *err)
         return rc;
     }
     fill_machine(site);
-    rc = account_bind(d, site, err);
+    rc = account_bind(d, site, keep, err);
     if (rc != 0) {
         return rc;
     }
@@ -215,7 +215,7 @@ int newsite_restore(struct daemon *d, struct daemon_site **ret, struct err *err)
     if (rc != 0) {
         return rc;
     }
-    rc = account_bind(d, site, err);
+    rc = account_bind(d, site, true, err);
     if (rc != 0) {
         daemon_site_free(site);
         return rc;

@@ -12,8 +12,9 @@ MUST_CHECK int newsite_read(const char *text, size_t len, const char *file,
 MUST_CHECK int newsite_load(const char *path, struct daemon_site **ret, struct err *err);
 
 /* Subjects, simulated GPUs, CPUs and memory of this machine, ids against the policy in force; then
- * the core's own check.  write: people who are new get subjects that are kept. */
-MUST_CHECK int newsite_prepare(struct daemon *d, struct daemon_site *site, struct err *err);
+ * the core's own check.  keep: people who are new are written down, as it is to be applied. */
+MUST_CHECK int newsite_prepare(struct daemon *d, struct daemon_site *site, bool keep,
+                               struct err *err);
 
 /* Put the prepared site to the engine: it is in force once durable.  Takes site.  command (done,
  * arg, answer) may be zero. */

@@ -371,7 +371,7 @@ static int apply_file(struct daemon *d, struct err *err)
     int rc = newsite_load(d->options.config, &site, err);
 
     if (rc == 0) {
-        rc = newsite_prepare(d, site, err);
+        rc = newsite_prepare(d, site, true, err);
         if (rc != 0) {
             daemon_site_free(site);
         } else {

@@ -14,6 +14,7 @@
 struct people {
     char *path;
     VEC(struct person *) rows;
+    size_t saved; /* rows that are in the file */
 };
 
 static void person_free(struct person *row)
@@ -78,6 +79,7 @@ int people_open(const char *path, struct people **ret, struct err *err)
         people_close(p);
         return rc;
     }
+    p->saved = p->rows.count;
     *ret = p;
     return 0;
 }
@@ -160,7 +162,6 @@ int people_take(struct people *p, const char *name, const char *subject, const s
 {
     const struct person *row = people_of_name(p, name);
     char made[SUBJECT_BYTES + 3];
-    int rc;
 
     if (row != NULL && (subject[0] == '\0' || strcmp(row->subject, subject) == 0)) {
         *ret = row;
@@ -178,12 +179,21 @@ int people_take(struct people *p, const char *name, const char *subject, const s
         make_subject(made);
         subject = made;
     }
-    row = add(p, subject, name);
-    rc = write_rows(p, err);
-    if (rc != 0) {
-        person_free(vec_pop(&p->rows));
-        return rc;
-    }
-    *ret = row;
+    *ret = add(p, subject, name);
     return 0;
+}
+
+int people_save(struct people *p, struct err *err)
+{
+    int rc;
+
+    if (p->saved == p->rows.count) {
+        return 0;
+    }
+    rc = write_rows(p, err);
+    while (rc != 0 && p->rows.count > p->saved) {
+        person_free(vec_pop(&p->rows));
+    }
+    p->saved = p->rows.count;
+    return rc;
 }

@@ -27,9 +27,12 @@ const struct person *people_of_name(const struct people *p, const char *name);
 /* The name of a subject, or the subject itself where it was erased. */
 const char *people_name(const struct people *p, const char *subject);
 
-/* The person of a name, made and written if need be; subject "" = whatever it is.  ERR_CONFLICT:
- * name or subject belongs to another; ERR_IO, ERR_DISK_FULL. */
+/* The person of a name, made if need be; subject "" = whatever it is.  What was made is kept once
+ * people_save has written it.  ERR_CONFLICT: name or subject belongs to another. */
 MUST_CHECK int people_take(struct people *p, const char *name, const char *subject,
                            const struct person **ret, struct err *err);
+/* Write what was made since; nothing to write is fine.  ERR_IO, ERR_DISK_FULL: those made since are
+ * forgotten. */
+MUST_CHECK int people_save(struct people *p, struct err *err);
 
 #endif

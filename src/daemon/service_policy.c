@@ -39,8 +39,8 @@ void service_policy_show(struct daemon *d, const struct asked *a)
     answer_json(a, o);
 }
 
-/* The site of the body, prepared; NULL = answered. */
-static struct daemon_site *read_site(struct daemon *d, const struct asked *a)
+/* The site of the body, prepared; keep: it is to be applied.  NULL = answered. */
+static struct daemon_site *read_site(struct daemon *d, const struct asked *a, bool keep)
 {
     static const char *const FIELDS[] = {"yaml", "file", NULL};
     struct arena *arena = arena_make();
@@ -61,7 +61,7 @@ static struct daemon_site *read_site(struct daemon *d, const struct asked *a)
         r.field = "";
     }
     if (r.rc == 0) {
-        r.rc = newsite_prepare(d, site, &r.err);
+        r.rc = newsite_prepare(d, site, keep, &r.err);
     }
     if (r.rc != 0) {
         answer_error(a, r.rc, &r.err, r.field);
@@ -80,7 +80,7 @@ void service_policy_check(struct daemon *d, const struct asked *a)
     if (!answer_params(a, NO_PARAMS)) {
         return;
     }
-    site = read_site(d, a);
+    site = read_site(d, a, false);
     if (site == NULL) {
         return;
     }
@@ -125,7 +125,7 @@ void service_policy_plan(struct daemon *d, const struct asked *a)
     if (!answer_params(a, NO_PARAMS)) {
         return;
     }
-    site = read_site(d, a);
+    site = read_site(d, a, false);
     if (site == NULL) {
         return;
     }
@@ -174,7 +174,7 @@ void service_policy_apply(struct daemon *d, const struct asked *a)
     if (!answer_params(a, NO_PARAMS)) {
         return;
     }
-    site = read_site(d, a);
+    site = read_site(d, a, true);
     if (site == NULL) {
         return;
     }

@@ -1,7 +1,7 @@
 #include "daemon/services.h"
 
 #include "base/check.h"
-#include "base/quantity.h"
+#include "daemon/jobview.h"
 #include "daemon/jsonout.h"
 
 #include <string.h>
@@ -28,10 +28,7 @@ static int64_t waiting_gu(struct daemon *d, int queue, int pool)
                                                         : 0;
 
             for (size_t g = 0; first == pool_id && g < s->ask->group_count; g++) {
-                const struct fact_group *group = &s->ask->groups[g];
-
-                sum += (int64_t)s->waiting.count * group->tasks *
-                       (group->gpus * GU_PER_GPU + group->share_gu);
+                sum += (int64_t)s->waiting.count * jobview_group_gu(d, &s->ask->groups[g]);
             }
         }
     }

@@ -97,6 +97,10 @@ def policies(t, w):
     over = w.post("policy/check", {"yaml": text.replace("main: 4", "main: 5")})
     t.equal(over["code"], "policy.overcommit", "reserves beyond the capacity are refused")
 
+    w.post("policy/check", {"yaml": text.replace("users:\n", "users:\n  - {name: eve}\n")})
+    with open(w.state + "/people.json") as f:
+        t.ok("eve" not in f.read(), "a check writes nobody down")
+
     long = w.run("sleep 60", gpus=6)
     w.until_state(long, "running")
     waits = w.run("sleep 60", gpus=6)

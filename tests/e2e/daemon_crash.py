@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 
 from daemon_world import Tap, World
 
@@ -55,6 +56,26 @@ def refusals(t):
     w.end()
 
 
+def checks(t):
+    w = World()
+
+    def check(path):
+        return subprocess.run([w.musterd, "--check", path], capture_output=True, text=True)
+
+    for name in ("afternoon", "two-teams", "workstation"):
+        done = check(f"{w.examples}/{name}.yaml")
+        t.ok(done.returncode == 0 and ": good: " in done.stdout, f"{name}.yaml is good", done)
+    w.write_policy("queues: [{name: Q}, {name: r, grace: 5}]\n")
+    done = check(w.config)
+    lines = done.stderr.splitlines()
+    t.equal((done.returncode, len(lines)), (2, 3), "--check tells all that is wrong", done.stderr)
+    t.ok(lines[1].startswith(f"{w.config}:1:17: queues.Q.name: is not a name"), "with places",
+         lines)
+    done = check(w.dir + "/nowhere.yaml")
+    t.equal(done.returncode, 5, "a file that is missing is told", done.stderr)
+    w.end()
+
+
 def main():
     t = Tap()
     w = World().start()
@@ -66,6 +87,7 @@ def main():
     finally:
         w.end()
     refusals(t)
+    checks(t)
     t.end()
 
 

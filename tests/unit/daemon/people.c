@@ -38,6 +38,7 @@ static void a_subject_says_nothing_and_stays(void **state)
     assert_null(strstr(row->subject, "alice"));
     strncpy(subject, row->subject, sizeof(subject) - 1);
     subject[sizeof(subject) - 1] = '\0';
+    assert_int_equal(people_save(p, &err), 0);
     people_close(p);
     p = open_it(state);
     assert_int_equal(people_take(p, "alice", "", &row, &err), 0);
