@@ -19,13 +19,15 @@ typedef VEC(struct ending) endings;
 
 static int64_t known_end(const struct job *j, int64_t now_ms)
 {
-    int64_t run = j->ask->predicted_ms > 0 ? j->ask->predicted_ms : j->ask->limit_ms;
     int64_t from = j->running_ms > 0 ? j->running_ms : j->started_ms;
 
-    if (run == 0) {
-        return INT64_MAX;
+    if (j->ask->predicted_ms > 0 && from + j->ask->predicted_ms > now_ms) {
+        return from + j->ask->predicted_ms;
     }
-    return from + run > now_ms ? from + run : now_ms;
+    if (j->ask->limit_ms == 0) {
+        return INT64_MAX; /* a prediction that was wrong says nothing more */
+    }
+    return from + j->ask->limit_ms > now_ms ? from + j->ask->limit_ms : now_ms;
 }
 
 /* A job that was told to stop is gone by its deadline; its limit may say earlier. */
@@ -78,6 +80,7 @@ static void list_endings(struct core *c, const struct job *head, const struct po
                 end = stop_end(c, j, end, now_ms);
             }
             if (end != INT64_MAX) {
+                plan_again(c, end, now_ms); /* the forecast is another one then */
                 vec_push(ret, (struct ending){j, end});
             }
         }

@@ -62,7 +62,8 @@ struct shape {
     /* planner's memo: generation of each pool when it was last found not startable */
     int64_t *failed;
     int failed_count;
-    int64_t retry_ms; /* or then */
+    bool failed_for_good; /* until a generation changes, not in that plan alone */
+    int64_t failed_plan;
 };
 
 struct job_stop { /* of an attempt that was told to stop */

@@ -58,7 +58,7 @@ bool order_competes(const struct job *j, int64_t now_ms)
            (!j->nomination.is || j->unseated);
 }
 
-bool order_is_failed(const struct core *c, const struct shape *s, int64_t now_ms)
+bool order_is_failed(const struct core *c, const struct shape *s)
 {
     if (s->failed == NULL || s->failed_count != (int)c->pools.count) {
         return false;
@@ -68,10 +68,10 @@ bool order_is_failed(const struct core *c, const struct shape *s, int64_t now_ms
             return false;
         }
     }
-    return s->retry_ms > now_ms;
+    return s->failed_for_good || s->failed_plan == c->plan_number;
 }
 
-void order_failed(struct core *c, struct job *j, int64_t now_ms)
+void order_failed(struct core *c, struct job *j)
 {
     struct shape *s = j->shape;
 
@@ -87,9 +87,10 @@ void order_failed(struct core *c, struct job *j, int64_t now_ms)
     for (size_t i = 0; i < c->pools.count; i++) {
         s->failed[i] = c->pools.items[i]->generation;
     }
-    /* heads move with time, and a search that was cut short may end otherwise: equal only at this
-     * very moment */
-    s->retry_ms = c->heads.count > 0 || c->inexact ? now_ms + 1 : INT64_MAX;
+    /* heads move with time and with what starts, and a search that was cut short may end otherwise:
+     * such a failure counts in this plan only */
+    s->failed_for_good = c->heads.count == 0 && !c->inexact;
+    s->failed_plan = c->plan_number;
 }
 
 bool order_earlier(const struct job *a, const struct job *b)
@@ -120,7 +121,7 @@ static struct job *first_of_leaf(struct order *o, const struct queue *q)
     for (size_t i = 0; i < q->shapes.count; i++) {
         struct job *j;
 
-        if (order_is_failed(o->c, q->shapes.items[i], o->now_ms)) {
+        if (order_is_failed(o->c, q->shapes.items[i])) {
             continue;
         }
         j = first_of_shape(q->shapes.items[i], o->now_ms);

@@ -27,8 +27,8 @@ const int *order_pools(struct core *c, const struct job *j, int *ret_count);
 bool order_competes(const struct job *j, int64_t now_ms);
 
 /* Memo: this shape could not start as the pools are now. */
-void order_failed(struct core *c, struct job *j, int64_t now_ms);
-bool order_is_failed(const struct core *c, const struct shape *s, int64_t now_ms);
+void order_failed(struct core *c, struct job *j);
+bool order_is_failed(const struct core *c, const struct shape *s);
 /* Does a come before b in their leaf? */
 bool order_earlier(const struct job *a, const struct job *b);
 

@@ -221,7 +221,7 @@ static void plan_turns(struct core *c, int64_t now_ms)
                 order_rebuild(o); /* a loser may have to be planned anew */
             }
         } else {
-            order_failed(c, j, now_ms);
+            order_failed(c, j);
             forecast_blocked(c, j, now_ms);
             order_update(o, j->queue);
         }
@@ -272,6 +272,7 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     arena_reset(c->plan_arena);
     vec_clear(&c->decisions);
     vec_clear(&c->heads);
+    c->plan_number++;
     if (now_ms < c->now_ms) {
         now_ms = c->now_ms;
     }

@@ -62,7 +62,8 @@ struct core {
     struct undo_log undo;
     struct arena *plan_arena;
     VEC(struct fact) decisions;
-    VEC(struct head) heads;    /* first jobs of leaves that wait for a known time, or drain */
+    VEC(struct head) heads; /* first jobs of leaves that wait for a known time, or drain */
+    int64_t plan_number;
     bool inexact;              /* the last trial gave up on candidates that it chose by cost */
     int64_t wake_ms;           /* time alone may let more start then: forget what failed */
     int64_t planned_to_ms;     /* timers up to here were seen */
