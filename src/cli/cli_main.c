@@ -20,7 +20,7 @@ static int unknown(const char *word)
 
 int main(int argc, char **argv)
 {
-    static char help[] = "help", version[] = "version";
+    char help[] = "help", version[] = "version";
     char *words[] = {argv[0], help, NULL};
     const struct verb *command;
     int used, status;

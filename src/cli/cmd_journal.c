@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define STEP_MS 250
 
@@ -179,6 +180,25 @@ static int run_show(struct cli *cli, const struct args *args)
     return 0;
 }
 
+/* A state directory stands for the journal in it. */
+static int verify_file(struct cli *cli, const char *path)
+{
+    char verb[] = "verify";
+    struct str file = {0};
+    struct stat st;
+    struct err err;
+
+    str_add(&file, path);
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        str_add(&file, "/journal.db");
+    }
+    if (program_exec("muster-journal", (char *[]){NULL, verb, file.text, NULL}, &err) == 0) {
+        return 0;
+    }
+    str_fini(&file);
+    return cli_fail(cli, &err);
+}
+
 static int run_verify(struct cli *cli, const struct args *args)
 {
     CLEANUP(answer_freep) json_t *answer = NULL;
@@ -186,9 +206,7 @@ static int run_verify(struct cli *cli, const struct args *args)
     struct err err;
 
     if (path != NULL) {
-        char *argv[] = {NULL, (char[]){"verify"}, args->words.items[0], NULL};
-
-        return program_exec("muster-journal", argv, &err) != 0 ? cli_fail(cli, &err) : 0;
+        return verify_file(cli, path);
     }
     if (cli_post(cli, "/v1/journal/verify", NULL, &answer, &err) != 0) {
         return cli_fail(cli, &err);
@@ -237,8 +255,9 @@ const struct verb JOURNAL_VERBS[] = {
     {"journal tail", "", "show the last records", NULL, TAIL_OPTIONS, 0, 0, VERB_MIXED, run_tail},
     {"journal show", "SEQ", "show one record", NULL, NULL, 1, 1, VERB_MIXED, run_show},
     {"journal verify", "[PATH]", "prove that no record was changed",
-     "With a PATH the file is checked here, without musterd (muster-journal(1)).", NULL, 0, 1,
-     VERB_MIXED, run_verify},
+     "With a PATH (a journal or a state directory) it is checked here, without musterd "
+     "(muster-journal(1)).",
+     NULL, 0, 1, VERB_MIXED, run_verify},
     {"journal export", "", "write all records as JSON lines", NULL, EXPORT_OPTIONS, 0, 0,
      VERB_MIXED, run_export},
     {0}};
