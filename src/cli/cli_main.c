@@ -37,6 +37,11 @@ int main(int argc, char **argv)
         }
     }
     command = verb_find(argc - 1, argv + 1, &used);
+    if (command == NULL && argc == 3 && verb_is_group(argv[1]) &&
+        (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
+        verb_list(stdout, argv[1]);
+        return 0;
+    }
     if (command == NULL) {
         return unknown(argv[1]);
     }
