@@ -27,7 +27,7 @@ TAP = re.compile(r'^(not )?ok\b[ \t]*\d*[ \t]*(.*)$')
 
 class Count:
     def __init__(self):
-        self.passed = self.failed = self.skipped = 0
+        self.passed = self.failed = self.skipped = self.forgiven = 0
         self.failures = []
 
     def fail(self, text):
@@ -37,7 +37,7 @@ class Count:
     def add_test(self, variant, entry):
         """One program's result, with its TAP text."""
         name = '%s (%s)' % (entry['name'], variant)
-        failed = self.failed
+        failed, skipped = self.failed, self.skipped
         lines = 0
         for line in entry.get('stdout', '').splitlines():
             found = TAP.match(line)
@@ -56,6 +56,9 @@ class Count:
                 self.skipped += 1
             elif lines == 0:
                 self.passed += 1
+        elif result == 'FAIL' and entry.get('returncode') == 0 and self.skipped > skipped:
+            # cmocka 1.1.5 says `not ok 1 # SKIP`, which meson takes for a failure.
+            self.forgiven += self.failed == failed
         elif self.failed == failed:
             self.fail('%s: %s' % (name, result.lower()))
 
@@ -96,7 +99,7 @@ def test(variant, folder, options, suites, count):
             for line in f:
                 tests += 1
                 count.add_test(variant, json.loads(line))
-    if rc != 0 and (tests == 0 or not count.failed):
+    if rc != 0 and (tests == 0 or not count.failed + count.forgiven):
         count.fail('meson test (%s) ended with %d' % (variant, rc))
 
 
