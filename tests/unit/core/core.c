@@ -125,12 +125,17 @@ static int64_t random_leaf(struct life *l)
 
 static void submit_one(struct life *l)
 {
-    int64_t tasks = rng_range(&l->rng, 1, 5);
-    bool fixed = rng_below(&l->rng, 5) == 0;
-    int64_t least = fixed || rng_below(&l->rng, 3) > 0 ? tasks : rng_range(&l->rng, 1, tasks);
+    struct core_world_job ask = {.queue = random_leaf(l),
+                                 .tasks = rng_range(&l->rng, 1, 5),
+                                 .gpus = rng_range(&l->rng, 1, 2),
+                                 .priority = rng_range(&l->rng, 0, 3),
+                                 .nonpreemptible = rng_below(&l->rng, 5) == 0};
 
-    core_world_submit(&l->w, random_leaf(l), tasks, least, rng_range(&l->rng, 1, 2),
-                      rng_range(&l->rng, 0, 3), fixed);
+    ask.min_tasks = ask.tasks;
+    if (!ask.nonpreemptible && rng_below(&l->rng, 3) == 0) {
+        ask.min_tasks = rng_range(&l->rng, 1, ask.tasks);
+    }
+    core_world_submit(&l->w, &ask);
 }
 
 static void ask_one(struct life *l)

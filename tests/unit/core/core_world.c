@@ -96,23 +96,22 @@ void core_world_end(struct core_world *w)
     str_fini(&w->decisions);
 }
 
-int64_t core_world_submit(struct core_world *w, int64_t queue, int64_t tasks, int64_t min_tasks,
-                          int64_t gpus, int64_t priority, bool nonpreemptible)
+int64_t core_world_submit(struct core_world *w, const struct core_world_job *ask)
 {
     struct fact_group group = {.name = "main",
-                               .tasks = tasks,
-                               .min_tasks = min_tasks,
-                               .gpus = gpus,
+                               .tasks = ask->tasks,
+                               .min_tasks = ask->min_tasks,
+                               .gpus = ask->gpus,
                                .profile = "",
                                .model = "",
                                .required = "",
                                .preferred = ""};
     struct fact_job_submitted job = {.id = core_next_job(w->core),
                                      .name = "job",
-                                     .queue = queue,
+                                     .queue = ask->queue,
                                      .subject = "s-1",
-                                     .nonpreemptible = nonpreemptible,
-                                     .priority = priority,
+                                     .nonpreemptible = ask->nonpreemptible,
+                                     .priority = ask->priority,
                                      .groups = &group,
                                      .group_count = 1,
                                      .spec = ""};

@@ -29,9 +29,17 @@ int64_t core_world_node(struct core_world *w, int gpus, const char *rack, const 
 void core_world_apply(struct core_world *w, enum fact_kind kind, const void *body);
 int core_world_try(struct core_world *w, enum fact_kind kind, const void *body);
 
-/* A job of one group: tasks of gpus each.  Returns its id. */
-int64_t core_world_submit(struct core_world *w, int64_t queue, int64_t tasks, int64_t min_tasks,
-                          int64_t gpus, int64_t priority, bool nonpreemptible);
+struct core_world_job { /* of one group: tasks of gpus each */
+    int64_t queue;
+    int64_t tasks;
+    int64_t min_tasks;
+    int64_t gpus;
+    int64_t priority;
+    bool nonpreemptible;
+};
+
+/* Returns the id. */
+int64_t core_world_submit(struct core_world *w, const struct core_world_job *ask);
 
 /* Plan and apply what was decided. */
 void core_world_plan(struct core_world *w);
