@@ -74,7 +74,9 @@ def not_root(t):
     os.mkdir(w.dir + "/run", 0o755)
     os.chown(w.dir + "/run", uid, -1)
     w.socket = w.dir + "/run/m.sock"
-    program = w.musterd
+    # Copies: the build may lie where only root may go.
+    program = shutil.copy(w.musterd, w.dir + "/musterd")
+    w.shepherd = shutil.copy(w.shepherd, w.dir + "/muster-shepherd")
     w.musterd = w.dir + "/as-daemon"
     with open(w.musterd, "w") as f:
         f.write(f'#!/bin/sh\nexec setpriv --reuid=daemon --regid=daemon --clear-groups {program} "$@"\n')

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 
-HOST, SHEPHERD = sys.argv[1:3]
+HOST, SHEPHERD = map(os.path.abspath, sys.argv[1:3])
 WAIT_S = 30
 RESULTS = []
 
