@@ -121,7 +121,8 @@ class World:
             pass
         self.stop()
         self.log.close()
-        shutil.rmtree(self.dir, ignore_errors=True)
+        if "KEEP" not in os.environ:
+            shutil.rmtree(self.dir, ignore_errors=True)
 
     def log_text(self):
         with open(self.dir + "/log") as f:
