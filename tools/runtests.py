@@ -98,7 +98,10 @@ def test(variant, folder, options, suites, count):
         with open(log, encoding='utf-8', errors='replace') as f:
             for line in f:
                 tests += 1
-                count.add_test(variant, json.loads(line))
+                try:
+                    count.add_test(variant, json.loads(line))
+                except json.JSONDecodeError:
+                    count.fail('a line of %s that is no JSON: did two runs share the folder?' % log)
     if rc != 0 and (tests == 0 or not count.failed + count.forgiven):
         count.fail('meson test (%s) ended with %d' % (variant, rc))
 
