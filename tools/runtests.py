@@ -78,7 +78,9 @@ def run(*command):
 
 
 def build(folder, options):
-    options = options + ['-Dwerror=' + ('true' if os.environ.get('CI') == 'true' else 'false')]
+    # Not with sanitizers: what they add makes gcc warn of paths that nobody wrote.
+    strict = os.environ.get('CI') == 'true' and '-Db_sanitize=none' in options
+    options = options + ['-Dwerror=' + ('true' if strict else 'false')]
     if os.path.exists(os.path.join(ROOT, folder, 'build.ninja')):
         rc = run('meson', 'configure', folder, *options)
     else:
