@@ -36,6 +36,24 @@ void trial_fini(struct trial *t)
     }
     vec_fini(&t->moves);
     vec_fini(&t->passes);
+    vec_fini(&t->marked);
+}
+
+void trial_undo(struct core *c, struct trial *t, size_t mark)
+{
+    load_undo(c, mark);
+    for (size_t i = 0; i < t->marked.count; i++) {
+        t->marked.items[i]->marked = false;
+    }
+    for (size_t i = 0; i < t->victims.count; i++) {
+        struct claim_unit *u = &t->victims.items[i];
+
+        if (u->kind == UNIT_NOMINEE) {
+            u->job->unseated = false;
+        } else if (u->kind == UNIT_WHOLE) {
+            u->job->marked = false;
+        }
+    }
 }
 
 /* ---- the ledgers ---- */
@@ -696,6 +714,7 @@ void claim_settle(struct core *c, const struct ask *ask, struct trial *t)
             load_take(c, j, task, LEDGER_HELD);
             load_quota(c, j, pool, gu, false, -1);
             task->marked = true;
+            vec_push(&t->marked, task);
             load_put(c, j, task, LEDGER_LEAVING);
             load_quota(c, j, pool, gu, true, 1);
         }
@@ -756,8 +775,9 @@ bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct 
     h.leaving_gu = c->queues->items[ask->job->queue].quotas[ask->pool->index].stopping;
     wait_only = may_wait_only(c, ask);
     claim_drop_leaving(c, ask->pool->index);
-    if (wait_only && set_works(&h, &none, &harm)) {
-        h.found = true; /* what is leaving anyway is enough: promise it, take nobody */
+    if (set_works(&h, &none, &harm)) {
+        h.found = wait_only; /* what is leaving anyway is enough: take nobody, and promise it to
+                                those who may be */
     } else if (!ask->leaving_only) {
         units_gather(c, ask, now_ms, &h.units);
         if (h.units.count > 0) {

@@ -44,7 +44,7 @@ struct trial {
     bool exact;
     int64_t candidates;
     VEC(int64_t) passes;
-    int64_t planned_ms;
+    VEC(struct lease_task *) marked; /* tasks that the planner marked as told to stop */
 };
 
 /* What a trial is about. */
@@ -62,6 +62,8 @@ struct ask {
 };
 
 void trial_fini(struct trial *t);
+/* As if it had not been tried: the ledgers as at mark, and no marks on its victims. */
+void trial_undo(struct core *c, struct trial *t, size_t mark);
 
 /* May one more ask of this job be counted by the quota rules, on the ledgers as they are (avail,
  * and for what is not preemptible its own reserve)? */

@@ -61,6 +61,7 @@ struct fact_grant *decide_grants(struct core *c, const lease_tasks *tasks)
             if (d->profile >= 0) {
                 to->profile = dev->table->profiles[d->profile].name;
                 to->start = d->start;
+                to->recut = d->recut;
             } else if (dev->profile[0] != '\0') {
                 to->profile = dev->profile;
             }

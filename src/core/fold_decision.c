@@ -122,8 +122,11 @@ int fold_started(struct core *c, const struct fact *f, struct err *err)
     }
     fold_reason(j, &d->why, f->seq);
     fold_index_job(c, j);
-    if (d->borrowed_gu > 0) {
-        fold_wake(c, j->pool); /* a queue may be over its reserve now: its jobs can be victims */
+    for (int q = j->queue; q >= 0; q = c->queues->items[q].parent) {
+        if (quota_borrowed(c->queues, j->pool, q) > 0) {
+            fold_wake(c, j->pool); /* the queue is over its reserve now: its jobs can be victims */
+            break;
+        }
     }
     return 0;
 }

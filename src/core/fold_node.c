@@ -381,7 +381,7 @@ int fold_device_state(struct core *c, const struct fact *f, struct err *err)
                        (long long)said->node);
     }
     n->devices[said->slot].out = said->out;
-    n->devices[said->slot].out_reason = arena_text(n->arena, said->reason);
+    n->devices[said->slot].out_reason = said->out ? arena_text(n->arena, said->reason) : "";
     load_refresh(c, n, &n->devices[said->slot]);
     fold_wake(c, n->pool);
     return 0;

@@ -390,6 +390,20 @@ void forecast_lift(struct core *c, const struct ask *ask)
     }
 }
 
+void forecast_save(struct core *c)
+{
+    for (size_t i = 0; i < c->heads.count; i++) {
+        c->heads.items[i].saved = c->heads.items[i].on;
+    }
+}
+
+void forecast_load(struct core *c)
+{
+    for (size_t i = 0; i < c->heads.count; i++) {
+        c->heads.items[i].on = c->heads.items[i].saved;
+    }
+}
+
 void forecast_lifted(struct core *c)
 {
     for (size_t i = 0; i < c->heads.count; i++) {

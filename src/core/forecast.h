@@ -21,6 +21,7 @@ struct head {
     int64_t slack_gu; /* what its queue could still use beside it at the planned start */
     bool entitled;    /* within reserve on some level */
     bool lifted;
+    bool saved;
     bool binding;
     bool on; /* its devices are soft now */
     struct lease_task *tasks;
@@ -35,6 +36,11 @@ void forecast_blocked(struct core *c, struct job *j, int64_t now_ms);
 /* The head of this job, NULL if it is none. */
 struct head *forecast_head(struct core *c, const struct job *j);
 void forecast_drop(struct core *c, struct head *h); /* no longer wants anything */
+
+/* Remember which wishes are on, and put that back once the log was undone: for a trial that is not
+ * meant. */
+void forecast_save(struct core *c);
+void forecast_load(struct core *c);
 
 /* For a claim: take the wishes that do not bind it, its own too, off the ledgers.  After the log
  * was undone forecast_lifted, after a success forecast_settled puts the others' back. */

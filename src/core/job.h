@@ -27,6 +27,7 @@ struct lease_device {
     int32_t slot;
     int16_t start;   /* MIG: first memory slice, -1 = no slice of a cut card */
     int16_t profile; /* MIG: index in the device's table, -1 */
+    bool recut;      /* MIG: idle instances go for it */
     int64_t gu;
     int64_t memory_bytes;
 };

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "core/place.h"
+#include "core/trial.h"
 
 #include <string.h>
 
@@ -132,6 +133,38 @@ static struct job *first_of_leaf(struct order *o, const struct queue *q)
     return best;
 }
 
+/* Could it start or claim now?  Nothing is left of the attempt. */
+static bool can_start(struct order *o, struct job *j)
+{
+    struct core *c = o->c;
+    size_t mark = load_mark(c);
+    struct trial t = {0};
+    bool can;
+
+    c->inexact = false;
+    forecast_save(c);
+    can = trial_job(c, j, o->now_ms, &t);
+    if (can) {
+        trial_undo(c, &t, mark);
+        forecast_load(c);
+    }
+    trial_fini(&t);
+    return can;
+}
+
+/* A leaf offers its first job that can start: one that cannot neither competes nor stands for those
+ * behind it. */
+static struct job *offer_of_leaf(struct order *o, const struct queue *q)
+{
+    struct job *j;
+
+    while ((j = first_of_leaf(o, q)) != NULL && !can_start(o, j)) {
+        order_failed(o->c, j);
+        forecast_blocked(o->c, j, o->now_ms);
+    }
+    return j;
+}
+
 /* The pool that speaks for it: the first one whose reserve covers it on some level, else the first.
  */
 static void fill_key(struct order *o, struct job *j, struct key *k)
@@ -249,10 +282,11 @@ static void set_inner(struct order *o, int q, const struct winners *w)
 void order_update(struct order *o, int leaf)
 {
     int q = leaf;
+    struct job *j = offer_of_leaf(o, &o->c->queues->items[leaf]);
 
     o->keys[leaf] = (struct key){0};
-    if (first_of_leaf(o, &o->c->queues->items[leaf]) != NULL) {
-        fill_key(o, first_of_leaf(o, &o->c->queues->items[leaf]), &o->keys[leaf]);
+    if (j != NULL) {
+        fill_key(o, j, &o->keys[leaf]);
     }
     while (q >= 0) {
         int up = o->c->queues->items[q].parent;
@@ -306,7 +340,7 @@ void order_rebuild(struct order *o)
         struct winners *w = &o->inner[q >= 0 ? q : c->queues->count];
 
         if (q >= 0 && queue_is_leaf(&c->queues->items[q])) {
-            struct job *j = first_of_leaf(o, &c->queues->items[q]);
+            struct job *j = offer_of_leaf(o, &c->queues->items[q]);
 
             o->keys[q] = (struct key){0};
             if (j != NULL) {

@@ -1,8 +1,8 @@
 /* order - whose turn it is: between leaves by the tree, inside a leaf by priority and age.
  *
- * Each leaf offers its first job that is not known to be unable to start; a winner tree at every
- * inner queue keeps the best of its children, so one leaf's change costs the depth times the log of
- * the siblings.
+ * Each leaf offers its first job that can start (it is tried, and what fails is remembered); a
+ * winner tree at every inner queue keeps the best of its children, so one leaf's change costs the
+ * depth times the log of the siblings.
  */
 #ifndef MUSTER_CORE_ORDER_H
 #define MUSTER_CORE_ORDER_H

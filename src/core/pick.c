@@ -127,6 +127,7 @@ static bool pick_slice(struct core *c, const struct node *n, const struct fact_g
         held = d->profile[0] != '\0' ? 0 : slice_held_gu(d->table, &layouts[i]);
         if (best < 0 || recut < best_recut || (recut == best_recut && held > best_held)) {
             part.slot = i;
+            part.recut = recut;
             part.gu = pick_slice_gu(c, d, want->profile);
             *ret = part;
             best = i;

@@ -251,6 +251,23 @@ static struct domain *tightest_domain(struct search *s, int level, int within)
     return best;
 }
 
+/* On the one node that takes all with the least left over, if there is one: the node is the
+ * innermost level. */
+static bool place_on_one(struct search *s, const int *nodes, size_t count)
+{
+    struct node *best = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        struct node *n = s->c->nodes.items[nodes[i]];
+
+        if (pick_count(s->c, s->job, n, s->want) >= s->left &&
+            (best == NULL || pick_is_tighter(n, best, s->want))) {
+            best = n;
+        }
+    }
+    return best != NULL && fill(s, best) && s->left == 0;
+}
+
 /* In the innermost domain that takes all, else spread over what `within` has. */
 static bool place_within(struct search *s, int within, int outer_level)
 {
@@ -267,21 +284,6 @@ static bool place_within(struct search *s, int within, int outer_level)
         return place_listed(s, d->nodes.items, d->nodes.count);
     }
     return place_anywhere(s);
-}
-
-static bool place_on_one_node(struct search *s)
-{
-    struct node *best = NULL;
-
-    for (size_t i = 0; i < s->pool->nodes.count; i++) {
-        struct node *n = s->c->nodes.items[s->pool->nodes.items[i]];
-
-        if (pick_count(s->c, s->job, n, s->want) >= s->left &&
-            (best == NULL || pick_is_tighter(n, best, s->want))) {
-            best = n;
-        }
-    }
-    return best != NULL && fill(s, best) && s->left == 0;
 }
 
 /* A node on which a task of this group runs already, NULL = none: what is required binds growth
@@ -303,7 +305,7 @@ static bool place_required(struct search *s, int level)
 
     if (level == s->pool->level_count) {
         if (near == NULL) {
-            return place_on_one_node(s);
+            return place_on_one(s, s->pool->nodes.items, s->pool->nodes.count);
         }
         return place_listed(s, &near->index, 1);
     }
@@ -312,6 +314,9 @@ static bool place_required(struct search *s, int level)
     } else {
         struct domain *d = tightest_domain(s, level, -1);
 
+        if (d != NULL && place_on_one(s, s->pool->nodes.items, s->pool->nodes.count)) {
+            return true;
+        }
         within = d != NULL ? (int)(d - s->pool->domains.items) : -1;
     }
     return within >= 0 && place_within(s, within, level);
@@ -343,7 +348,7 @@ bool place_group(struct core *c, const struct job *job, struct pool *pool, int g
     } else if (count == 1 || pool->level_count == 0) {
         fits = place_anywhere(&s);
     } else {
-        fits = place_within(&s, -1, -1);
+        fits = place_on_one(&s, pool->nodes.items, pool->nodes.count) || place_within(&s, -1, -1);
     }
     if (!fits || s.left > 0) {
         load_undo(c, mark);

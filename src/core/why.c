@@ -331,13 +331,13 @@ static void study_promises(struct study *s, const struct ask *ask)
         for (size_t k = 0; k < j->nomination.tasks.count; k++) {
             gu += load_task_gu(&j->nomination.tasks.items[k]);
         }
-        b = blocker(s, WHY_NOMINATED_ELSEWHERE,
-                    arena_printf(
-                        s->a,
-                        "%s GPUs of pool %s are promised to job %lld (%s), which starts by %lld ms",
-                        gpus(s, gu), ask->pool->name, (long long)j->id, j->name,
-                        (long long)j->nomination.latest_ms),
-                    "");
+        b = blocker(
+            s, WHY_NOMINATED_ELSEWHERE,
+            arena_printf(s->a,
+                         "%s GPUs of pool %s are promised to job %lld (%s), which starts within %s",
+                         gpus(s, gu), ask->pool->name, (long long)j->id, j->name,
+                         span(s, j->nomination.latest_ms - s->now_ms)),
+            "");
         b->pool = ask->pool->id;
         b->have_gu = gu;
         add_job(b, j->id);
@@ -439,6 +439,7 @@ static void study_pool(struct study *s, struct pool *p)
     struct ask ask = {.job = s->job, .pool = p, .group = -1};
     size_t before = s->ret->blocker_count;
     const struct head *head;
+    size_t mark;
     int64_t at;
 
     ask.need_gu = place_need_gu(s->c, p, s->job->ask);
@@ -453,7 +454,11 @@ static void study_pool(struct study *s, struct pool *p)
     study_fixed(s, &ask);
     study_idle(s, &ask);
     study_undelivered(s, &ask);
+    mark = load_mark(s->c);
+    forecast_lift(s->c, &ask); /* its own wish, and those that do not bind it, are not in its way */
     study_room(s, &ask);
+    load_undo(s->c, mark);
+    forecast_lifted(s->c);
     study_promises(s, &ask);
     study_heads(s, &ask);
     if (s->ret->blocker_count > before) {
