@@ -28,10 +28,12 @@
 #include <event2/event.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-#define RETRY_MS 1000
-#define TRIM_MS  ((int64_t)60 * 1000)
+#define RETRY_MS   1000
+#define ROOM_BYTES ((unsigned long)1024 * 1024)
+#define TRIM_MS    ((int64_t)60 * 1000)
 
 int64_t daemon_now_ms(struct daemon *d)
 {
@@ -77,12 +79,15 @@ static void hook_disk_full(void *ctx, bool full, const struct err *err)
 {
     struct daemon *d = ctx;
 
+    if (full && d->full.code != 0) {
+        return; /* was told */
+    }
     if (full) {
         d->full = *err;
         d->full.code = ERR_DISK_FULL;
         note(NOTE_ERROR, "no more work is taken: %s", err->text);
         notify_status("The disk is full: no more work is taken.");
-    } else {
+    } else if (d->full.code != 0) {
         memset(&d->full, 0, sizeof(d->full));
         note(NOTE_INFO, "the disk has room again");
     }
@@ -130,9 +135,7 @@ int64_t daemon_step(struct daemon *d)
     struct err err;
 
     if (content_sync(d->content, &err) != 0) { /* what a fact names must be there before it */
-        if (d->full.code == 0) {
-            hook_disk_full(d, true, &err);
-        }
+        hook_disk_full(d, true, &err);
         return now_ms + RETRY_MS;
     }
     put_clock_step(d);
@@ -143,9 +146,29 @@ int64_t daemon_step(struct daemon *d)
     return next_ms;
 }
 
+void daemon_disk_full(struct daemon *d, const struct err *err)
+{
+    if (d->full.code == 0) {
+        hook_disk_full(d, true, err);
+    }
+}
+
+/* Full for the content store while the journal still has its ballast: look again each second. */
+static void look_for_room(struct daemon *d)
+{
+    struct statvfs disk;
+
+    if (d->full.code != 0 && !engine_disk_full(d->engine) && statvfs(d->state, &disk) == 0 &&
+        disk.f_bavail * disk.f_frsize >= ROOM_BYTES) {
+        hook_disk_full(d, false, NULL);
+    }
+}
+
 static void tick(struct daemon *d)
 {
     int64_t now_ms = daemon_now_ms(d);
+
+    look_for_room(d);
 
     notify_watchdog();
     if (d->clock_step_ms != 0) {

@@ -107,6 +107,8 @@ MUST_CHECK int daemon_run(struct daemon *d, struct err *err);
 int64_t daemon_now_ms(struct daemon *d);
 /* Make durable what is queued, plan, act; returns when to step again. */
 int64_t daemon_step(struct daemon *d);
+/* No more work is taken until there is room again. */
+void daemon_disk_full(struct daemon *d, const struct err *err);
 struct engine_hooks daemon_hooks(struct daemon *d);
 
 /* Read the configuration file again (SIGHUP) and apply it if it differs from what was read last. */

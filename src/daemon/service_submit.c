@@ -148,6 +148,9 @@ static void submit(struct daemon *d, const struct asked *a, struct submitjson *s
         return;
     }
     rc = keep_spec(d, sub->spec, keyed ? &id : NULL, digest, &err);
+    if (rc == ERR_DISK_FULL) {
+        daemon_disk_full(d, &err);
+    }
     if (rc != 0) {
         answer_error(a, rc, &err, "");
         return;

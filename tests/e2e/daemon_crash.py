@@ -56,6 +56,42 @@ def refusals(t):
     w.end()
 
 
+def full_disk(t):
+    w = World()
+    os.mkdir(w.state, 0o700)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=0700", "tmpfs", w.state],
+                      capture_output=True).returncode != 0:
+        print("# no small disk can be mounted here")
+        w.end()
+        return
+    try:
+        w.start()
+        job = w.run("sleep 3", gpus=1)
+        w.until_state(job, "running")
+        try:
+            with open(w.state + "/fill", "wb", buffering=0) as f:
+                while f.write(bytes(65536)):
+                    pass
+        except OSError:
+            pass
+        a = w.submit(queue="red", command=["true"])
+        t.equal((a.status, a["code"]), (507, "server.disk_full"), "a full disk takes no work", a)
+        t.equal(w.state_of(job), "running", "what runs goes on, and is shown")
+        w.until(lambda: "task_ended" in w.kinds(job), "the end is written")
+        t.ok(True, "its end is still written down")
+        os.unlink(w.state + "/fill")
+        w.until_state(job, "succeeded")
+        w.until_state(w.run("true", gpus=1), "succeeded")
+        t.ok(True, "with room again work is taken")
+        t.equal(w.post("journal/verify")["ok"], True, "and the chain verifies")
+    except (AssertionError, OSError, TypeError, KeyError) as e:
+        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
+    finally:
+        w.stop()
+        subprocess.run(["umount", w.state])
+        w.end()
+
+
 def checks(t):
     w = World()
 
@@ -88,6 +124,7 @@ def main():
         w.end()
     refusals(t)
     checks(t)
+    full_disk(t)
     t.end()
 
 
