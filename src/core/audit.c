@@ -50,7 +50,13 @@ static const char *check_device(const struct node *n, const struct device *d,
         }
     }
     if (sum->gu[LEDGER_HELD] + sum->gu[LEDGER_LEAVING] > d->size_gu) {
-        return fault(a, "a device holds more than 100 %", n->name, d->slot);
+        return arena_printf(
+            a,
+            "a device holds more than 100 %% (%s %lld): %lld held in %d, %lld leaving in %d, "
+            "%lld promised in %d",
+            n->name, (long long)d->slot, (long long)sum->gu[LEDGER_HELD], sum->count[LEDGER_HELD],
+            (long long)sum->gu[LEDGER_LEAVING], sum->count[LEDGER_LEAVING],
+            (long long)sum->gu[LEDGER_PROMISED], sum->count[LEDGER_PROMISED]);
     }
     if (sum->gu[LEDGER_HELD] + sum->gu[LEDGER_PROMISED] > d->size_gu) {
         return fault(a, "a device is promised more than it will have", n->name, d->slot);

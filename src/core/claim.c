@@ -21,9 +21,9 @@ struct hunt { /* one search */
     struct core *c;
     const struct ask *ask;
     claim_units units;
-    int64_t leaving_gu; /* of the claimant's own queue: it counts there until it is gone */
+    int64_t leaving_gu;     /* of the claimant's own queue: it counts there until it is gone */
+    VEC(struct harm) works; /* sets that work; their units live in the plan arena */
     unit_set best;
-    struct harm best_harm;
     bool found;
 };
 
@@ -155,6 +155,22 @@ static int by_size(const void *a, const void *b)
     return x->at - y->at;
 }
 
+/* An indivisible victim may take its queue below the reserve; an elastic one shrinks instead: its
+ * whole is lawful only if the queue is still over once its surplus is off. */
+static bool shrinking_would_do(struct core *c, const struct claim_unit *u, int pool, int common)
+{
+    size_t mark = load_mark(c);
+    bool over = true;
+
+    if (u->kind != UNIT_WHOLE || !u->job->shape->elastic) {
+        return false;
+    }
+    load_quota(c, u->job, pool, units_surplus_gu(u->job), false, -1);
+    over = quota_over(c->queues, pool, u->job->queue, common);
+    load_undo(c, mark);
+    return !over;
+}
+
 /* Taking other queues' jobs the smallest first is lawful if any order is: in each queue and
  * ancestor the largest comes last, so what was taken before it is the least it can be. */
 static bool take_lawfully(struct hunt *h, unit_set *set)
@@ -182,7 +198,8 @@ static bool take_lawfully(struct hunt *h, unit_set *set)
             if (!h->ask->take && (cover < 0 || queue_covers(c->queues, cover, u->job->queue))) {
                 return false;
             }
-            if (!quota_over(c->queues, pool, u->job->queue, common)) {
+            if (!quota_over(c->queues, pool, u->job->queue, common) ||
+                shrinking_would_do(c, u, pool, common)) {
                 return false;
             }
         }
@@ -295,18 +312,35 @@ static bool set_works(struct hunt *h, unit_set *set, struct harm *ret_harm)
     return works;
 }
 
-static void keep_if_better(struct hunt *h, const unit_set *set, const struct harm *harm)
+static void keep(struct hunt *h, const unit_set *set, const struct harm *harm)
 {
-    if (h->best.count > 0 && !harm_less(harm, &h->best_harm)) {
-        return;
-    }
+    struct harm kept = *harm;
+
+    kept.units = arena_copy(h->c->plan_arena, set->items, set->count * sizeof(set->items[0]));
+    vec_push(&h->works, kept);
     h->found = true;
-    vec_clear(&h->best);
-    for (size_t i = 0; i < set->count; i++) {
-        vec_push(&h->best, set->items[i]);
+}
+
+/* Priorities are compared inside one queue only, which is no order over all sets: first a set goes
+ * that another beats by priority and nothing before it, then the least of the rest is taken. */
+static void choose_best(struct hunt *h)
+{
+    const struct harm *best = NULL;
+
+    for (size_t i = 0; i < h->works.count; i++) {
+        const struct harm *a = &h->works.items[i];
+        bool beaten = false;
+
+        for (size_t k = 0; k < h->works.count && !beaten; k++) {
+            beaten = k != i && harm_beats_by_priority(&h->works.items[k], a);
+        }
+        if (!beaten && (best == NULL || harm_less(a, best))) {
+            best = a;
+        }
     }
-    h->best_harm = *harm;
-    h->best_harm.units = h->best.items;
+    for (int i = 0; best != NULL && i < best->count; i++) {
+        vec_push(&h->best, best->units[i]);
+    }
 }
 
 /* ---- all sets ---- */
@@ -367,7 +401,7 @@ static void try_all_sets(struct hunt *h, const unit_set *from)
         }
         if (frees_enough(h, &set) && set_works(h, &set, &harm)) {
             good[good_count++] = order[k];
-            keep_if_better(h, &set, &harm);
+            keep(h, &set, &harm);
         }
     }
     vec_fini(&set);
@@ -542,7 +576,7 @@ static void try_order(struct hunt *h, unit_set *order, int (*by)(const void *, c
     if (take_until_fit(h, order, &set)) {
         give_back(h, &set, order);
         if (set_works(h, &set, &harm)) {
-            keep_if_better(h, &set, &harm);
+            keep(h, &set, &harm);
         }
     }
     vec_fini(&set);
@@ -785,6 +819,7 @@ bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct 
         }
     }
     found = h.found;
+    choose_best(&h);
     if (found) {
         conclude(&h, ret, mark);
     } else {
@@ -792,6 +827,7 @@ bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct 
     }
     vec_fini(&none);
     vec_fini(&h.best);
+    vec_fini(&h.works);
     vec_fini(&h.units);
     return found;
 }

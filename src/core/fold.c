@@ -120,6 +120,8 @@ void core_free(struct core *c)
     vec_fini(&c->nodes);
     vec_fini(&c->ended);
     vec_fini(&c->decisions);
+    vec_fini(&c->touched);
+    vec_fini(&c->heads);
     vec_fini(&c->undo.items);
     omap_fini(&c->jobs);
     omap_fini(&c->tokens);

@@ -116,10 +116,14 @@ static int compare_ids(const struct harm *a, const struct harm *b)
     return a->count - b->count;
 }
 
+bool harm_beats_by_priority(const struct harm *a, const struct harm *b)
+{
+    return a->whole == b->whole && a->below == b->below && a->own == b->own &&
+           a->own_gu == b->own_gu && compare_priorities(a, b) < 0;
+}
+
 bool harm_less(const struct harm *a, const struct harm *b)
 {
-    int verdict;
-
     if (a->whole != b->whole) {
         return !a->whole;
     }
@@ -131,10 +135,6 @@ bool harm_less(const struct harm *a, const struct harm *b)
     }
     if (a->own_gu != b->own_gu) {
         return a->own_gu < b->own_gu;
-    }
-    verdict = compare_priorities(a, b);
-    if (verdict != 0) {
-        return verdict < 0;
     }
     if (a->cost_gu_ms != b->cost_gu_ms) {
         return a->cost_gu_ms < b->cost_gu_ms;

@@ -22,7 +22,11 @@ struct harm {
 struct harm harm_of(const struct core *c, const struct ask *ask,
                     const struct claim_unit *const *units, int count);
 
-/* Is a less harm than b?  Equal sets are told apart by the ids of their jobs. */
+/* Equal in all that comes before priorities, and a evicts lower ones inside the queues that both
+ * take from. */
+bool harm_beats_by_priority(const struct harm *a, const struct harm *b);
+
+/* Is a less harm than b, priorities apart?  Equal sets are told apart by the ids of their jobs. */
 bool harm_less(const struct harm *a, const struct harm *b);
 
 #endif

@@ -151,12 +151,13 @@ static void plan_growth(struct core *c, int64_t now_ms)
             j->grow_failed == c->pools.items[j->pool]->generation) {
             continue;
         }
+        c->inexact = false;
         for (int g = 0; may_get_more(j) && g < (int)j->ask->group_count; g++) {
             if (missing(j, g, j->ask->groups[g].tasks) > 0) {
                 try_more(c, j, (struct more){g, 1, false}, now_ms);
             }
         }
-        if (!j->decided) {
+        if (!j->decided && c->heads.count == 0 && !c->inexact) {
             j->grow_failed = c->pools.items[j->pool]->generation;
         }
     }

@@ -147,3 +147,11 @@ void shape_leave(struct core *c, struct job *j)
     q->waiting--;
     c->waiting_count--;
 }
+
+void shape_retry(struct queue *leaf)
+{
+    for (size_t i = 0; i < leaf->shapes.count; i++) {
+        leaf->shapes.items[i]->failed_for_good = false;
+        leaf->shapes.items[i]->failed_plan = 0;
+    }
+}

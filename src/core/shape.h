@@ -3,6 +3,7 @@
 #define MUSTER_CORE_SHAPE_H
 
 #include "core/job.h"
+#include "core/queue.h"
 
 struct core;
 
@@ -13,5 +14,8 @@ void shape_unref(struct core *c, struct shape *s);
 /* Put a waiting job into its shape and queue, or take it out. */
 void shape_enter(struct core *c, struct job *j);
 void shape_leave(struct core *c, struct job *j);
+
+/* Forget that the waiting jobs of this leaf could not start. */
+void shape_retry(struct queue *leaf);
 
 #endif

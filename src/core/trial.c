@@ -186,34 +186,34 @@ static bool device_is_free_for(const struct node *n, const struct lease_device *
                 part->memory_bytes);
 }
 
-static bool promise_is_free(struct core *c, const struct job *j)
+static bool task_is_free(const struct core *c, const struct lease_task *t)
 {
-    for (size_t i = 0; i < j->nomination.tasks.count; i++) {
-        const struct lease_task *t = &j->nomination.tasks.items[i];
-        const struct node *n = c->nodes.items[t->node];
+    const struct node *n = c->nodes.items[t->node];
 
-        for (int d = 0; d < t->device_count; d++) {
-            if (!device_is_free_for(n, &t->devices[d])) {
-                return false;
-            }
-        }
-        if ((t->cpu_milli > 0 && node_cpu_free(n) < t->cpu_milli) ||
-            (t->memory_bytes > 0 && node_memory_free(n) < t->memory_bytes)) {
+    for (int d = 0; d < t->device_count; d++) {
+        if (!device_is_free_for(n, &t->devices[d])) {
             return false;
         }
     }
-    return true;
+    return (t->cpu_milli == 0 || node_cpu_free(n) >= t->cpu_milli) &&
+           (t->memory_bytes == 0 || node_memory_free(n) >= t->memory_bytes);
 }
 
-static void keep_promise(struct core *c, struct job *j, struct trial *ret)
+/* Put the promised tasks on the ledger one by one, as several may lie on one device.  False:
+ * something there is not free yet; the caller undoes. */
+static bool keep_promise(struct core *c, struct job *j, struct trial *ret)
 {
     struct lease_task *tasks = arena_copy(c->plan_arena, j->nomination.tasks.items,
                                           j->nomination.tasks.count * sizeof(tasks[0]));
 
     for (size_t i = 0; i < j->nomination.tasks.count; i++) {
+        if (!task_is_free(c, &tasks[i])) {
+            return false;
+        }
         vec_push(&ret->tasks, tasks[i]);
         load_put(c, j, &tasks[i], LEDGER_HELD);
     }
+    return true;
 }
 
 /* The ask that the promise answers. */
@@ -241,11 +241,12 @@ bool trial_nominated(struct core *c, struct job *j, int64_t now_ms, struct trial
     struct ask ask = ask_of_promise(c, j);
     struct claim_unit unit = {.kind = UNIT_NOMINEE, .job = j};
     size_t mark = load_mark(c);
+    size_t dropped;
 
     ret->step = j->nomination.step;
     claim_drop_unit(c, &unit, ask.pool->index);
-    if (claim_quota_fits(c, &ask) && fits_at_the_end(c, &ask) && promise_is_free(c, j)) {
-        keep_promise(c, j, ret);
+    dropped = load_mark(c);
+    if (claim_quota_fits(c, &ask) && fits_at_the_end(c, &ask) && keep_promise(c, j, ret)) {
         load_quota(c, j, ask.pool->index, ask.need_gu, false, 1);
         ret->kind = TRIAL_START;
         ret->pool = ask.pool;
@@ -253,6 +254,8 @@ bool trial_nominated(struct core *c, struct job *j, int64_t now_ms, struct trial
         ret->rule = "promised";
         return true;
     }
+    load_undo(c, dropped);
+    vec_clear(&ret->tasks);
     if (!j->nomination.move && try_free(c, &ask, "elsewhere", now_ms, ret)) {
         return true;
     }

@@ -45,8 +45,8 @@ static bool takeable(const struct job *j, const struct ask *ask)
     if (job_is_active(j)) {
         return j->pool == ask->pool->index && j->tasks.count > 0 && !j->decided;
     }
-    return j->nomination.is && !j->unseated && !j->decided && j->nomination.step == 1 &&
-           j->nomination.pool == ask->pool->index;
+    return !ask->take && j->nomination.is && !j->unseated && !j->decided &&
+           j->nomination.step == 1 && j->nomination.pool == ask->pool->index;
 }
 
 /* A planned start beyond its reserve makes no victims of work of other queues that is within
@@ -119,6 +119,23 @@ static int64_t surplus(const struct job *j, int group)
         have += j->tasks.items[i].group == group && load_ledger(&j->tasks.items[i]) == LEDGER_HELD;
     }
     return have - j->ask->groups[group].min_tasks;
+}
+
+int64_t units_surplus_gu(const struct job *j)
+{
+    int64_t gu = 0;
+
+    for (int g = 0; g < (int)j->ask->group_count; g++) {
+        int64_t left = surplus(j, g);
+
+        for (size_t i = 0; i < j->tasks.count && left > 0; i++) {
+            if (j->tasks.items[i].group == g && load_ledger(&j->tasks.items[i]) == LEDGER_HELD) {
+                gu += load_task_gu(&j->tasks.items[i]);
+                left--;
+            }
+        }
+    }
+    return gu;
 }
 
 /* Tasks of the same group on the same node that stand after this one: they are as good as it, and
