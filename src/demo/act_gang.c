@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MORE 30 /* steps after the restart */
+#define MORE       30 /* steps after the restart */
+#define RESERVE_GU (24 * GU_PER_GPU)
+#define GANG_GU    (PROPS_RANKS * GU_PER_GPU)
 
 struct cast { /* the jobs of this act */
     struct story *s;
@@ -23,22 +25,28 @@ static const struct holdings_job *job(const struct cast *c, int64_t id)
 
 /* ---- it borrows ---- */
 
+/* A queue's reserve is filled oldest start first: what older jobs of research still hold, on their
+ * way out, is not the gang's. */
 static int check_split(struct cast *c, const char *when, struct err *err)
 {
     const struct holdings_job *j = job(c, c->gang);
+    int64_t left_gu = RESERVE_GU - j->older_gu;
     json_t *shown = NULL;
     const char *split;
+    char own[64];
     int rc = story_job(c->s, c->gang, &shown, err);
 
     if (rc == 0) {
         split = json_string_value(json_object_get(shown, "split"));
+        snprintf(own, sizeof(own), "%" PRId64 "+%" PRId64, j->reserved_gu / GU_PER_GPU,
+                 j->borrowed_gu / GU_PER_GPU);
         scorecard_add(c->s->card,
-                      j->reserved_gu == 24 * GU_PER_GPU && j->borrowed_gu == 8 * GU_PER_GPU &&
-                          holdings_job_gu(&c->s->holdings, c->gang) == 32 * GU_PER_GPU &&
-                          str_cmp(split, "24+8") == 0,
-                      "%s: 32 GPUs in one decision, %" PRId64 " reserved + %" PRId64
-                      " borrowed (journal), %s (API)",
-                      when, j->reserved_gu / GU_PER_GPU, j->borrowed_gu / GU_PER_GPU, split);
+                      j->reserved_gu == left_gu && j->reserved_gu + j->borrowed_gu == GANG_GU &&
+                          holdings_job_gu(&c->s->holdings, c->gang) == GANG_GU &&
+                          (str_cmp(split, own) == 0 || str_cmp(split, "24+8") == 0),
+                      "%s: 32 GPUs in one decision, reserved+borrowed %s (journal), %s (API); "
+                      "research's older jobs held %" PRId64 " of its 24",
+                      when, own, split, j->older_gu / GU_PER_GPU);
     }
     json_decref(shown);
     return rc;

@@ -307,6 +307,7 @@ static void take_started(struct holdings *h, struct holdings_job *j, const json_
     j->started_ms = at_ms;
     j->reserved_gu = number(body, "reserved_gu");
     j->borrowed_gu = number(body, "borrowed_gu");
+    j->older_gu = holdings_gu(h, NULL, holdings_queue(h, j->queue));
     j->recut = false;
     j->unsaved_gu_ms = 0;
     for (size_t i = 0; i < json_array_size(tasks); i++) {

@@ -37,6 +37,7 @@ struct holdings_job {
     int64_t running; /* tasks of it that run */
     int64_t started_seq, started_ms;
     int64_t reserved_gu, borrowed_gu;       /* as the start decided */
+    int64_t older_gu;                       /* what else its queue held then */
     bool recut;                             /* the start cut slices anew */
     int64_t saved;                          /* checkpoints, over all attempts */
     int64_t saved_seq, saved_ms;            /* the last one */

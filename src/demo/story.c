@@ -119,9 +119,8 @@ struct goal {
     enum story_until until;
 };
 
-static bool goal_met(const struct story *s, const void *arg)
+static bool is_reached(const struct story *s, const struct goal *g)
 {
-    const struct goal *g = arg;
     const struct holdings_job *j = holdings_of(&s->holdings, g->job);
 
     if (j == NULL || j->attempt < g->attempt) {
@@ -144,6 +143,15 @@ static bool goal_met(const struct story *s, const void *arg)
     }
 }
 
+/* A job that is over reaches nothing more. */
+static bool is_settled(const struct story *s, const void *arg)
+{
+    const struct goal *g = arg;
+    const struct holdings_job *j = holdings_of(&s->holdings, g->job);
+
+    return is_reached(s, g) || (j != NULL && j->state == HOLDINGS_ENDED);
+}
+
 int story_until(struct story *s, int64_t job, int64_t attempt, enum story_until until,
                 struct err *err)
 {
@@ -152,12 +160,18 @@ int story_until(struct story *s, int64_t job, int64_t attempt, enum story_until 
         [STORY_TOLD] = "it is told to stop", [STORY_WAITS] = "it is queued again",
         [STORY_KILLED] = "it is killed",     [STORY_ENDED] = "it is over"};
     const struct goal goal = {.job = job, .attempt = attempt, .until = until};
-    const struct holdings_job *j = holdings_of(&s->holdings, job);
     CLEANUP(str_fini) struct str what = {0};
+    const struct holdings_job *j;
+    int rc;
 
-    str_addf(&what, "job %" PRId64 " (%s), attempt %" PRId64 ": %s", job, j == NULL ? "?" : j->name,
-             attempt, WORDS[until]);
-    return story_wait(s, goal_met, &goal, what.text, err);
+    str_addf(&what, "job %" PRId64 ", attempt %" PRId64 ": %s", job, attempt, WORDS[until]);
+    rc = story_wait(s, is_settled, &goal, what.text, err);
+    if (rc == 0 && !is_reached(s, &goal)) {
+        j = holdings_of(&s->holdings, job);
+        rc = err_set(err, ERR_CONFLICT, "%s was wanted, but %s has %s in attempt %" PRId64,
+                     what.text, j->name, j->outcome, j->attempt);
+    }
+    return rc;
 }
 
 static bool is_at(const struct story *s, const void *arg)
