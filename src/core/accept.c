@@ -29,7 +29,7 @@ static const struct policy_queue *queue_of(const struct policy *p, int64_t id)
 static int check_pools(const struct policy *p, struct err *err)
 {
     for (size_t i = 0; i < p->pool_count; i++) {
-        if (p->pools[i].id <= 0 || !str_is_name(p->pools[i].name)) {
+        if (p->pools[i].id <= 0 || p->pools[i].id > CORE_ID_MAX || !str_is_name(p->pools[i].name)) {
             return err_set(err, ERR_POLICY, "pool \"%s\": a name is 1 to 63 of a-z 0-9 -",
                            p->pools[i].name);
         }
@@ -73,7 +73,7 @@ static int check_queues(const struct policy *p, struct err *err)
         bool above = q->parent == 0;
         int rc;
 
-        if (q->id <= 0 || !str_is_name(q->name)) {
+        if (q->id <= 0 || q->id > CORE_ID_MAX || !str_is_name(q->name)) {
             return err_set(err, ERR_POLICY, "queue \"%s\": a name is 1 to 63 of a-z 0-9 -",
                            q->name);
         }

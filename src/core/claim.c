@@ -139,6 +139,15 @@ void claim_drop_job(struct core *c, struct job *j, int pool)
     }
 }
 
+typedef int unit_order(const void *a, const void *b);
+
+static void sort_units(unit_set *set, unit_order *by)
+{
+    if (set->count > 1) { /* qsort of nothing at NULL is not defined */
+        qsort(set->items, set->count, sizeof(set->items[0]), by);
+    }
+}
+
 /* ---- is a set lawful and sufficient? ---- */
 
 static int by_size(const void *a, const void *b)
@@ -300,9 +309,7 @@ static bool set_works(struct hunt *h, unit_set *set, struct harm *ret_harm)
     if (!is_proper(set)) {
         return false;
     }
-    if (set->count > 1) {
-        qsort(set->items, set->count, sizeof(set->items[0]), by_size);
-    }
+    sort_units(set, by_size);
     if (take_lawfully(h, set) && claim_quota_fits(c, h->ask) && take_is_fair(h, set)) {
         *ret_harm = harm_of(c, h->ask, set->items, (int)set->count);
         works = claim_place(c, h->ask, LEDGER_PROMISED, &tasks);
@@ -345,15 +352,6 @@ static void choose_best(struct hunt *h)
 
 /* ---- all sets ---- */
 
-static int by_bits(const void *a, const void *b)
-{
-    unsigned x = *(const unsigned *)a;
-    unsigned y = *(const unsigned *)b;
-    int bits = __builtin_popcount(x) - __builtin_popcount(y);
-
-    return bits != 0 ? bits : x < y ? -1 : x > y;
-}
-
 static bool has_subset(const unsigned *good, int count, unsigned mask)
 {
     for (int i = 0; i < count; i++) {
@@ -375,33 +373,46 @@ static bool frees_enough(const struct hunt *h, const unit_set *set)
     return free_gu >= h->ask->need_gu;
 }
 
+/* The next larger number with as many bits set. */
+static unsigned next_of_size(unsigned mask)
+{
+    unsigned low = mask & (0U - mask);
+    unsigned ripple = mask + low;
+
+    return ripple | (((mask ^ ripple) >> 2) / low);
+}
+
+static void try_mask(struct hunt *h, const unit_set *from, unsigned mask, unit_set *set,
+                     unsigned *good, int *good_count)
+{
+    struct harm harm;
+
+    if (has_subset(good, *good_count, mask)) {
+        return; /* a member of it could stay */
+    }
+    vec_clear(set);
+    for (unsigned i = 0; i < from->count; i++) {
+        if ((mask >> i & 1) != 0) {
+            vec_push(set, from->items[i]);
+        }
+    }
+    if (frees_enough(h, set) && set_works(h, set, &harm)) {
+        good[(*good_count)++] = mask;
+        keep(h, set, &harm);
+    }
+}
+
+/* All sets, the smaller first. */
 static void try_all_sets(struct hunt *h, const unit_set *from)
 {
-    unsigned masks = 1U << from->count;
-    unsigned *order = arena_new(h->c->plan_arena, masks, sizeof(*order));
-    unsigned *good = arena_new(h->c->plan_arena, masks, sizeof(*good));
+    unsigned limit = 1U << from->count;
+    unsigned *good = arena_new(h->c->plan_arena, limit, sizeof(*good));
     int good_count = 0;
     unit_set set = {0};
 
-    for (unsigned m = 0; m < masks; m++) {
-        order[m] = m;
-    }
-    qsort(order, masks, sizeof(order[0]), by_bits);
-    for (unsigned k = 1; k < masks; k++) {
-        struct harm harm;
-
-        if (has_subset(good, good_count, order[k])) {
-            continue; /* a member of it could stay */
-        }
-        vec_clear(&set);
-        for (unsigned i = 0; i < from->count; i++) {
-            if ((order[k] >> i & 1) != 0) {
-                vec_push(&set, from->items[i]);
-            }
-        }
-        if (frees_enough(h, &set) && set_works(h, &set, &harm)) {
-            good[good_count++] = order[k];
-            keep(h, &set, &harm);
+    for (unsigned size = 1; size <= from->count; size++) {
+        for (unsigned mask = (1U << size) - 1; mask < limit; mask = next_of_size(mask)) {
+            try_mask(h, from, mask, &set, good, &good_count);
         }
     }
     vec_fini(&set);
@@ -472,7 +483,9 @@ static bool lawful_next(struct hunt *h, const struct claim_unit *u)
     }
     cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu);
     return (h->ask->take || (cover >= 0 && !queue_covers(c->queues, cover, u->job->queue))) &&
-           quota_over(c->queues, pool, u->job->queue, queue_common(c->queues, u->job->queue, leaf));
+           quota_over(c->queues, pool, u->job->queue,
+                      queue_common(c->queues, u->job->queue, leaf)) &&
+           !shrinking_would_do(c, u, pool, queue_common(c->queues, u->job->queue, leaf));
 }
 
 static bool fits_now(struct hunt *h)
@@ -567,12 +580,12 @@ static void give_back(struct hunt *h, unit_set *set, const unit_set *order)
 }
 
 /* One order: take until it fits, give back, keep if better. */
-static void try_order(struct hunt *h, unit_set *order, int (*by)(const void *, const void *))
+static void try_order(struct hunt *h, unit_set *order, unit_order *by)
 {
     unit_set set = {0};
     struct harm harm;
 
-    qsort(order->items, order->count, sizeof(order->items[0]), by);
+    sort_units(order, by);
     if (take_until_fit(h, order, &set)) {
         give_back(h, &set, order);
         if (set_works(h, &set, &harm)) {
@@ -587,8 +600,8 @@ static void try_order(struct hunt *h, unit_set *order, int (*by)(const void *, c
  * orders by cost may find better. */
 static void try_greedy(struct hunt *h, const unit_set *from)
 {
-    static int (*const PLAIN[])(const void *, const void *) = {by_smallest, by_largest, by_newest};
-    static int (*const COSTS[])(const void *, const void *) = {by_cost_per_gpu, by_cost};
+    static unit_order *const PLAIN[] = {by_smallest, by_largest, by_newest};
+    static unit_order *const COSTS[] = {by_cost_per_gpu, by_cost};
     unit_set order = {0};
     bool had = h->found;
 
@@ -651,7 +664,7 @@ static void bid_for_node(struct hunt *h, int node, struct node_bid *ret)
             vec_push(&ret->units, &h->units.items[i]);
         }
     }
-    qsort(ret->units.items, ret->units.count, sizeof(ret->units.items[0]), by_cost_per_gpu);
+    sort_units(&ret->units, by_cost_per_gpu);
     for (size_t i = 0; i < ret->units.count && free_gu < h->ask->need_gu; i++) {
         free_gu += ret->units.items[i]->gu;
         ret->cost += ret->units.items[i]->cost_gu_ms;
@@ -678,7 +691,9 @@ static void try_nodes(struct hunt *h)
             vec_fini(&bid.units);
         }
     }
-    qsort(bids.items, bids.count, sizeof(bids.items[0]), by_bid);
+    if (bids.count > 1) {
+        qsort(bids.items, bids.count, sizeof(bids.items[0]), by_bid);
+    }
     for (size_t i = 0; i < bids.count; i++) {
         if (i < NODES_TRIED_MAX || !h->found) {
             if (bids.items[i].units.count <= CLAIM_EXACT_MAX) {
@@ -702,6 +717,32 @@ static bool is_one_task(const struct ask *ask)
         return ask->count == 1;
     }
     return want->group_count == 1 && want->groups[0].min_tasks == 1;
+}
+
+/* With every candidate gone, lawful or not: if it cannot be placed even then, no set will do.
+ * (Several groups are placed one after the other, where more room can lead astray: they are
+ * searched.) */
+static bool hopeless(struct hunt *h)
+{
+    struct core *c = h->c;
+    size_t mark = load_mark(c);
+    lease_tasks tasks = {0};
+    bool placed;
+
+    if (h->ask->group < 0 && h->ask->job->ask->group_count > 1) {
+        return false;
+    }
+    for (size_t i = 0; i < h->units.count; i++) {
+        const struct claim_unit *u = &h->units.items[i];
+
+        if (u->kind != UNIT_TASK) { /* single tasks go with their whole job */
+            claim_drop_unit(c, u, h->ask->pool->index);
+        }
+    }
+    placed = claim_place(c, h->ask, LEDGER_PROMISED, &tasks);
+    load_undo(c, mark);
+    vec_fini(&tasks);
+    return !placed;
 }
 
 static void hunt_all(struct hunt *h)
@@ -814,7 +855,7 @@ bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct 
                                 those who may be */
     } else if (!ask->leaving_only) {
         units_gather(c, ask, now_ms, &h.units);
-        if (h.units.count > 0) {
+        if (h.units.count > 0 && !hopeless(&h)) {
             hunt_all(&h);
         }
     }

@@ -145,6 +145,7 @@ static void list_active(struct core *c, struct job *j)
     bool in = job_is_active(j) || j->nomination.is;
     size_t at = 0;
 
+    q->lowest_known = q->lowest_known && in == j->listed;
     if (in == j->listed) {
         return;
     }
@@ -226,7 +227,7 @@ static int check_submitted(const struct core *c, const struct fact_job_submitted
     if (c->policy == NULL) {
         return err_set(err, ERR_INVALID, "job %lld comes before any policy", (long long)ask->id);
     }
-    if (ask->id < c->next_job) {
+    if (ask->id < c->next_job || ask->id > CORE_ID_MAX) {
         return err_set(err, ERR_INVALID, "job id %lld is not new", (long long)ask->id);
     }
     q = queue_index(c->queues, ask->queue);

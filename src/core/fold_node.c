@@ -144,8 +144,8 @@ static int check_seen(const struct core *c, const struct fact_node_seen *seen, s
     if (c->policy == NULL) {
         return err_set(err, ERR_INVALID, "node %s comes before any policy", seen->name);
     }
-    if (seen->id <= 0) {
-        return err_set(err, ERR_INVALID, "node %s has no id", seen->name);
+    if (seen->id <= 0 || seen->id > CORE_ID_MAX) {
+        return err_set(err, ERR_INVALID, "node %s has no id that can be", seen->name);
     }
     for (size_t i = 0; i < seen->device_count; i++) {
         const struct fact_device *d = &seen->devices[i];

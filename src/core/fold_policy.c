@@ -43,7 +43,7 @@ static int token_created(struct core *c, const struct fact *f, struct err *err)
     const char **roles;
     struct arena *arena;
 
-    if (made->id < c->next_token) {
+    if (made->id < c->next_token || made->id > CORE_ID_MAX) {
         return err_set(err, ERR_INVALID, "token id %lld is not new", (long long)made->id);
     }
     arena = arena_make_sized(256);

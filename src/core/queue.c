@@ -60,6 +60,7 @@ void queue_settle(struct queue_tree *t, int pool)
 {
     t->unused_keep[pool] = 0;
     t->kept[pool] = 0;
+    t->over_leaves[pool] = 0;
     for (int i = t->count - 1; i >= 0; i--) {
         struct queue *q = &t->items[i];
         struct queue_quota *own = &q->quotas[pool];
@@ -74,6 +75,7 @@ void queue_settle(struct queue_tree *t, int pool)
         own->keep =
             own->lend >= own->mine || q->row->state == QUEUE_CLOSED ? 0 : own->mine - own->lend;
         t->kept[pool] += own->keep;
+        t->over_leaves[pool] += queue_is_leaf(q) && own->used > own->mine;
         if (own->keep > own->used) {
             t->unused_keep[pool] += own->keep - own->used;
         }
@@ -87,6 +89,7 @@ struct queue_tree *queue_tree_new(const struct policy *policy)
     t->count = (int)policy->queue_count;
     t->pool_count = (int)policy->pool_count;
     t->items = mem_new((size_t)t->count, sizeof(t->items[0]));
+    t->over_leaves = mem_new((size_t)t->pool_count, sizeof(t->over_leaves[0]));
     t->kept = mem_new((size_t)t->pool_count, sizeof(t->kept[0]));
     t->unused_keep = mem_new((size_t)t->pool_count, sizeof(t->unused_keep[0]));
     for (int i = 0; i < t->count; i++) {
@@ -124,6 +127,7 @@ void queue_tree_free(struct queue_tree *t)
         mem_free(t->items[i].quotas);
     }
     mem_free(t->items);
+    mem_free(t->over_leaves);
     mem_free(t->kept);
     mem_free(t->unused_keep);
     mem_free(t);

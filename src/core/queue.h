@@ -43,6 +43,8 @@ struct queue {
     VEC(struct shape *) shapes; /* of its waiting jobs, by id of the shape */
     VEC(struct job *) active;   /* starting, running, stopping or nominated, by id */
     int64_t waiting;            /* jobs */
+    int64_t lowest;             /* priority of its active preemptible jobs; only if lowest_known */
+    bool lowest_known;
 };
 
 struct queue_tree {
@@ -50,6 +52,7 @@ struct queue_tree {
     int count;
     int pool_count;
     int64_t *kept;        /* by pool: Σ keep over all queues */
+    int *over_leaves;     /* by pool: leaf queues that use more than T */
     int64_t *unused_keep; /* by pool: Σ over all queues of max(0, keep - U) */
 };
 

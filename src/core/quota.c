@@ -42,7 +42,9 @@ void quota_add(struct queue_tree *t, int leaf, int pool, struct quota_use use, i
         q->fixed += use.fixed ? sign * use.gu : 0;
         q->stopping += use.stopping ? sign * use.gu : 0;
         t->unused_keep[pool] -= unused_keep(q);
+        t->over_leaves[pool] -= i == leaf && q->used > q->mine;
         q->used += delta;
+        t->over_leaves[pool] += i == leaf && q->used > q->mine;
         t->unused_keep[pool] += unused_keep(q);
         delta = shared_part(q) - shared;
         CHECK(q->plain >= 0 && q->used >= 0 && q->fixed >= 0 && q->stopping >= 0);

@@ -20,6 +20,7 @@
 #include "core/queue.h"
 #include "core/view.h"
 
+#define CORE_ID_MAX (INT64_MAX / 2) /* ids count up from 1: none is near this */
 #define CORE_ENDED_MAX                                                                             \
     4096 /* ended jobs that are remembered; older ones are in the journal only                     \
           */

@@ -65,7 +65,7 @@ static bool try_claim(struct core *c, const struct ask *ask, const char *rule, i
 {
     size_t mark = load_mark(c);
 
-    if (!units_any(c, ask)) {
+    if (!units_any(c, ask, is_entitled(c, ask))) {
         return false;
     }
     forecast_lift(c, ask);

@@ -204,33 +204,45 @@ void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_u
     }
 }
 
-bool units_any(const struct core *c, const struct ask *ask)
+/* The lowest priority that an own-queue victim could have; nothing of the leaf goes where it is
+ * above the claimant's. */
+static bool own_any(struct core *c, const struct ask *ask)
+{
+    struct queue *q = &c->queues->items[ask->job->queue];
+
+    if (q->row->preempt_within == PREEMPT_NEVER || q->active.count == 0) {
+        return false;
+    }
+    if (!q->lowest_known) {
+        q->lowest = INT64_MAX;
+        for (size_t i = 0; i < q->active.count; i++) {
+            const struct job *j = q->active.items[i];
+
+            if (!j->ask->nonpreemptible && j->ask->priority < q->lowest) {
+                q->lowest = j->ask->priority;
+            }
+        }
+        q->lowest_known = true;
+    }
+    return q->lowest < ask->job->ask->priority ||
+           (q->row->preempt_within == PREEMPT_LOWER_OR_NEWER_EQUAL &&
+            q->lowest == ask->job->ask->priority);
+}
+
+bool units_any(struct core *c, const struct ask *ask, bool entitled)
 {
     const struct policy_queue *mine = c->queues->items[ask->job->queue].row;
-    int pool = ask->pool->index;
+    const struct queue_quota *own = &c->queues->items[ask->job->queue].quotas[ask->pool->index];
+    int others = c->queues->over_leaves[ask->pool->index] - (own->used > own->mine);
 
-    if (c->leaving.count > 0 || c->touched.count > 0) {
+    if (ask->planned || ask->leaving_only) {
         return true;
     }
-    for (int q = 0; q < c->queues->count; q++) {
-        const struct queue *leaf = &c->queues->items[q];
-
-        if (leaf->active.count == 0) {
-            continue;
-        }
-        if (q == ask->job->queue) {
-            for (size_t i = 0; i < leaf->active.count; i++) {
-                const struct job *j = leaf->active.items[i];
-
-                if (takeable(j, ask) &&
-                    (own_may_go(j, ask->job, mine->preempt_within) || ask->planned)) {
-                    return true;
-                }
-            }
-        } else if (ask->planned || (mine->reclaim != RECLAIM_NEVER &&
-                                    leaf->quotas[pool].used > leaf->quotas[pool].mine)) {
-            return true;
-        }
+    if (entitled && (c->leaving.count > 0 || c->touched.count > 0)) {
+        return true; /* what is leaving may be promised */
     }
-    return false;
+    if (own_any(c, ask)) {
+        return true;
+    }
+    return (entitled || ask->take) && mine->reclaim != RECLAIM_NEVER && others > 0;
 }

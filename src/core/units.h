@@ -12,7 +12,7 @@ void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_u
 /* Units of an elastic job's tasks beyond its minimum. */
 int64_t units_surplus_gu(const struct job *j);
 
-/* Is there any, cheaply? (may say true wrongly) */
-bool units_any(const struct core *c, const struct ask *ask);
+/* Could a search find anything, cheaply told?  (May say true wrongly.) */
+bool units_any(struct core *c, const struct ask *ask, bool entitled);
 
 #endif

@@ -137,3 +137,38 @@ int64_t core_next_queue(const struct core *c)
 {
     return c->next_queue;
 }
+
+/* Does a fill the reserve before b? */
+static bool fills_before(const struct job *a, const struct job *b)
+{
+    if (a->ask->nonpreemptible != b->ask->nonpreemptible) {
+        return a->ask->nonpreemptible;
+    }
+    return a->started_ms != b->started_ms ? a->started_ms < b->started_ms : a->id < b->id;
+}
+
+void view_split(const struct core *c, const struct job *j, int64_t *ret_reserved_gu,
+                int64_t *ret_borrowed_gu)
+{
+    const struct queue *leaf = &c->queues->items[j->queue];
+    int64_t covered = 0; /* of the leaf's usage, what some level reserves */
+    int64_t before = 0;
+
+    *ret_reserved_gu = *ret_borrowed_gu = 0;
+    if (!job_is_active(j) || j->pool < 0) {
+        return;
+    }
+    for (int q = j->queue; q >= 0; q = c->queues->items[q].parent) {
+        int64_t within = leaf->quotas[j->pool].plain - quota_borrowed(c->queues, j->pool, q);
+
+        covered = within > covered ? within : covered;
+    }
+    for (size_t i = 0; i < leaf->active.count; i++) {
+        const struct job *o = leaf->active.items[i];
+
+        before += o != j && o->pool == j->pool && fills_before(o, j) ? o->leased_gu : 0;
+    }
+    *ret_reserved_gu = covered - before < j->leased_gu ? covered - before : j->leased_gu;
+    *ret_reserved_gu = *ret_reserved_gu > 0 ? *ret_reserved_gu : 0;
+    *ret_borrowed_gu = j->leased_gu - *ret_reserved_gu;
+}

@@ -47,6 +47,12 @@ int64_t view_available_gu(const struct core *c, int queue, int pool);
 /* What others use of its unused reserve, units. */
 int64_t view_lent_gu(const struct core *c, int queue, int pool);
 
+/* How the units that an active job holds now divide: inside its queue the reserve is filled by work
+ * that is not preemptible first, then oldest start first; what no queue on its path has reserved is
+ * borrowed. */
+void view_split(const struct core *c, const struct job *j, int64_t *ret_reserved_gu,
+                int64_t *ret_borrowed_gu);
+
 /* Work that a stop would lose now: GPU units × ms since the last checkpoint or start. */
 int64_t view_unsaved_gu_ms(const struct core *c, const struct job *j, int64_t now_ms);
 
