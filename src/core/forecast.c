@@ -320,13 +320,14 @@ void forecast_heads(struct core *c, int64_t now_ms)
     }
     for (int i = 0; i < c->queues->count; i++) {
         const struct queue *q = &c->queues->items[i];
-        int64_t drain_ms = q->row->drain_after_ms;
+        int64_t drain_ms;
         int64_t age;
         struct job *j;
 
         if (!queue_is_leaf(q) || q->waiting == 0 || q->row->state == QUEUE_CLOSED) {
             continue;
         }
+        drain_ms = q->row->drain_after_ms;
         age = drain_ms != POLICY_NONE ? oldest_age(q) : INT64_MAX;
         if (!timed && (drain_ms == POLICY_NONE || now_ms - age < drain_ms)) {
             if (drain_ms != POLICY_NONE) {
