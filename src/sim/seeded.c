@@ -21,8 +21,8 @@
 #define WAITING_MAX   40   /* jobs; above it nothing is submitted */
 #define DECISIONS_MAX 2000 /* in one millisecond */
 #define IDLE_MAX      1000 /* steps without a record */
-#define COMPARE_EVERY 7    /* rounds between two comparisons of plans */
-#define MIRROR_EVERY  20   /* steps between two comparisons of states */
+#define COMPARE_EVERY 13   /* rounds between two comparisons of plans */
+#define MIRROR_EVERY  50   /* steps between two comparisons of states */
 #define QUIET_EVERY   250  /* events between two quiet phases */
 #define QUIET_MS      (1800 * SECOND_MS)
 #define PROBE_MS      (400 * SECOND_MS) /* grace_max + kill + stop_stuck, twice, and some */
@@ -587,6 +587,7 @@ void seeded_run(const struct seeded_options *options, volatile int64_t *progress
     }
     add_stats(&l);
     ret->compared = l.mirror.compared;
+    ret->steps = l.steps;
     world_fini(&l.world);
     mirror_fini(&l.mirror);
     site_fini(&l.site);

@@ -23,6 +23,7 @@ struct seeded_options {
 struct seeded_result {
     int64_t events; /* done */
     int64_t records;
+    int64_t steps; /* each with all checks */
     int64_t starts;
     int64_t evictions;
     int64_t restarts;

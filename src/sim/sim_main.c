@@ -172,12 +172,13 @@ static int run_child(const struct run_options *o, int64_t seed, volatile int64_t
 
     seeded_run(&options, progress, &r);
     well = r.failure.len == 0;
-    (void)printf("seed %lld: %s: %lld events, %lld records, %lld starts, %lld evictions, "
-                 "%lld restarts, %lld refused, %lld plans compared, %lld probes, core %lld ms\n",
-                 (long long)seed, well ? "ok" : "FAILED", (long long)r.events, (long long)r.records,
-                 (long long)r.starts, (long long)r.evictions, (long long)r.restarts,
-                 (long long)r.refused, (long long)r.compared, (long long)r.probes,
-                 (long long)(r.core_us / 1000));
+    (void)
+        printf("seed %lld: %s: %lld events, %lld steps, %lld records, %lld starts, %lld evictions, "
+               "%lld restarts, %lld refused, %lld plans compared, %lld probes, core %lld ms\n",
+               (long long)seed, well ? "ok" : "FAILED", (long long)r.events, (long long)r.steps,
+               (long long)r.records, (long long)r.starts, (long long)r.evictions,
+               (long long)r.restarts, (long long)r.refused, (long long)r.compared,
+               (long long)r.probes, (long long)(r.core_us / 1000));
     if (!well) {
         (void)printf("    %s\n", r.failure.text);
     }
