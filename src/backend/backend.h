@@ -55,6 +55,16 @@ struct backend_job { /* all that a start needs; lent */
     struct backend_spec spec;
 };
 
+struct backend_signal { /* lent */
+    int64_t job;
+    int64_t attempt;
+    const int64_t *tasks; /* none = all of the attempt */
+    size_t task_count;
+    int64_t number;      /* 0 = SIGTERM */
+    int64_t deadline_ms; /* when a kill follows: MUSTER_PREEMPT_DEADLINE, 0 = no change */
+    const char *reason;
+};
+
 struct backend_held { /* what the core believes is there: to adopt after a restart */
     int64_t job;
     int64_t attempt;
@@ -70,11 +80,8 @@ struct backend_ops {
     /* Tell what nodes there are (node_seen through the sink) under this policy. */
     int (*observe)(struct backend *b, const struct policy *policy, struct err *err);
     int (*start)(struct backend *b, const struct backend_job *job, struct err *err);
-    /* Signal the tasks (none given = all of the attempt) and set MUSTER_PREEMPT_DEADLINE; no kill.
-     */
-    int (*signal)(struct backend *b, int64_t job, int64_t attempt, const int64_t *tasks,
-                  size_t task_count, int64_t signal, int64_t deadline_ms, const char *reason,
-                  struct err *err);
+    /* Tell the tasks to stop, and by when; no kill. */
+    int (*signal)(struct backend *b, const struct backend_signal *what, struct err *err);
     /* Kill the whole process tree of the tasks. */
     int (*kill)(struct backend *b, int64_t job, int64_t attempt, const int64_t *tasks,
                 size_t task_count, struct err *err);

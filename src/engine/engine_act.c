@@ -189,40 +189,28 @@ static void act_started(struct engine *e, const struct fact_job_started *started
 
 /* ---- stop ---- */
 
-struct stop_call {
-    int64_t job;
-    int64_t attempt;
-    const int64_t *tasks;
-    size_t task_count;
-    int64_t deadline_ms;
-    const char *reason;
-};
-
-static void signal_one(struct engine *e, struct backend *b, const struct job *j,
-                       const struct stop_call *call)
+static void signal_one(struct engine *e, struct backend *b, const struct backend_signal *what)
 {
-    int64_t number = j != NULL && j->ask->signal > 0 ? j->ask->signal : SIGTERM;
-
-    if (b->ops->signal(b, call->job, call->attempt, call->tasks, call->task_count, number,
-                       call->deadline_ms, call->reason, NULL) != 0) {
+    if (b->ops->signal(b, what, NULL) != 0) {
         e->stats.backend_errors++;
     }
 }
 
 /* An attempt whose place is not known any more is signalled everywhere: backends pass over what
  * they do not have. */
-static void act_signal(struct engine *e, const struct stop_call *call)
+static void act_signal(struct engine *e, struct backend_signal what)
 {
-    const struct job *j = view_job(e->core, call->job);
+    const struct job *j = view_job(e->core, what.job);
     struct backend *b = backend_of_job(e, j);
     size_t i;
 
+    what.number = j != NULL && j->ask->signal > 0 ? j->ask->signal : SIGTERM;
     if (b != NULL) {
-        signal_one(e, b, j, call);
+        signal_one(e, b, &what);
         return;
     }
     for (i = 0; i < e->backends.count; i++) {
-        signal_one(e, e->backends.items[i].backend, j, call);
+        signal_one(e, e->backends.items[i].backend, &what);
     }
 }
 
@@ -232,23 +220,24 @@ static void act_claimed(struct engine *e, const struct fact_job_claimed *claimed
 
     for (i = 0; i < claimed->victim_count; i++) {
         const struct fact_victim *v = &claimed->victims[i];
-        const struct stop_call call = {v->job,        v->attempt,     v->tasks,
-                                       v->task_count, v->deadline_ms, "preempted"};
 
         if (!v->nominee) {
-            act_signal(e, &call);
+            act_signal(e, (struct backend_signal){.job = v->job,
+                                                  .attempt = v->attempt,
+                                                  .tasks = v->tasks,
+                                                  .task_count = v->task_count,
+                                                  .deadline_ms = v->deadline_ms,
+                                                  .reason = "preempted"});
         }
     }
 }
 
 static void act_stopped(struct engine *e, const struct fact_job_stopped *stopped)
 {
-    const struct stop_call call = {.job = stopped->job,
-                                   .attempt = stopped->attempt,
-                                   .deadline_ms = stopped->deadline_ms,
-                                   .reason = STOP_CAUSE_NAMES[stopped->cause]};
-
-    act_signal(e, &call);
+    act_signal(e, (struct backend_signal){.job = stopped->job,
+                                          .attempt = stopped->attempt,
+                                          .deadline_ms = stopped->deadline_ms,
+                                          .reason = STOP_CAUSE_NAMES[stopped->cause]});
 }
 
 static void kill_one(struct engine *e, struct backend *b, const struct fact_job_killed *killed)
@@ -389,10 +378,12 @@ static void repeat_stop(struct engine *e, const struct job *j)
 
         act_killed(e, &killed);
     } else if (tasks.count > 0) {
-        const struct stop_call call = {j->id,       j->attempt,          tasks.items,
-                                       tasks.count, j->stop.deadline_ms, "repeated"};
-
-        act_signal(e, &call);
+        act_signal(e, (struct backend_signal){.job = j->id,
+                                              .attempt = j->attempt,
+                                              .tasks = tasks.items,
+                                              .task_count = tasks.count,
+                                              .deadline_ms = j->stop.deadline_ms,
+                                              .reason = "repeated"});
     }
     vec_fini(&tasks);
 }

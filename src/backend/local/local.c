@@ -257,33 +257,32 @@ static bool some_stay(const struct local_attempt *a, const int64_t *tasks, size_
 }
 
 /* The file first, so that a task finds it when the signal comes. */
-static int signal_tasks(struct backend *b, int64_t job, int64_t attempt, const int64_t *tasks,
-                        size_t task_count, int64_t signal, int64_t deadline_ms, const char *reason,
-                        struct err *err)
+static int signal_tasks(struct backend *b, const struct backend_signal *what, struct err *err)
 {
     struct local *l = self_of(b);
-    struct local_attempt *a = local_find(l, job, attempt);
+    struct local_attempt *a = local_find(l, what->job, what->attempt);
     struct err why;
     bool shrinks;
 
     if (a == NULL) {
-        return err_set(err, ERR_NOT_FOUND, "attempt %" PRId64 ".%" PRId64 " is not here", job,
-                       attempt);
+        return err_set(err, ERR_NOT_FOUND, "attempt %" PRId64 ".%" PRId64 " is not here", what->job,
+                       what->attempt);
     }
-    shrinks = some_stay(a, tasks, task_count);
+    shrinks = some_stay(a, what->tasks, what->task_count);
     for (size_t i = 0; i < a->tasks.count; i++) {
         struct local_task *t = a->tasks.items[i];
 
-        if (is_over(t) || !is_named(t->task, tasks, task_count)) {
+        if (is_over(t) || !is_named(t->task, what->tasks, what->task_count)) {
             continue;
         }
         if (shrinks) {
             local_attempt_leave(a, t->task);
         }
-        if (deadline_ms > 0 && local_task_write_deadline(t, deadline_ms, reason, &why) != 0) {
+        if (what->deadline_ms > 0 &&
+            local_task_write_deadline(t, what->deadline_ms, what->reason, &why) != 0) {
             local_warn(l, "task %s does not see its deadline: %s", t->key, why.text);
         }
-        local_task_signal(t, signal != 0 ? signal : SIGTERM);
+        local_task_signal(t, what->number != 0 ? what->number : SIGTERM);
     }
     return 0;
 }

@@ -403,15 +403,11 @@ static void for_tasks(struct virtual_backend *v, int64_t job, int64_t attempt, c
     }
 }
 
-static int virtual_signal(struct backend *b, int64_t job, int64_t attempt, const int64_t *tasks,
-                          size_t task_count, int64_t number, int64_t deadline_ms,
-                          const char *reason, struct err *err)
+static int virtual_signal(struct backend *b, const struct backend_signal *what, struct err *err)
 {
-    (void)number;
-    (void)deadline_ms;
-    (void)reason;
     (void)err;
-    for_tasks(virtual_self(b), job, attempt, tasks, task_count, signal_task);
+    for_tasks(virtual_self(b), what->job, what->attempt, what->tasks, what->task_count,
+              signal_task);
     return 0;
 }
 

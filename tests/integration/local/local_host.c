@@ -146,7 +146,13 @@ static void order(struct host *h, const char *line)
         int64_t number = strtoll(line + at, &rest, 10);
 
         deadline_ms = strtoll(rest, NULL, 10);
-        (void)ops->signal(h->backend, job, attempt, NULL, 0, number, deadline_ms, "test", NULL);
+        (void)ops->signal(h->backend,
+                          &(struct backend_signal){.job = job,
+                                                   .attempt = attempt,
+                                                   .number = number,
+                                                   .deadline_ms = deadline_ms,
+                                                   .reason = "test"},
+                          NULL);
     } else if (strcmp(verb, "kill") == 0) {
         (void)ops->kill(h->backend, job, attempt, NULL, 0, NULL);
     } else if (strcmp(verb, "forget") == 0) {

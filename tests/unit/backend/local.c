@@ -114,9 +114,8 @@ static void the_deadline_is_there_before_the_signal(void **state)
                   "while :; do sleep 0.05; done");
     fixture_start(f);
     fixture_wait_file(f, fixture_path(f, "state/checkpoints/7/up"));
-    assert_int_equal(f->backend->ops->signal(f->backend, 7, 1, NULL, 0, 0, 1764518400123,
-                                             "reclaimed by job 9", NULL),
-                     0);
+    fixture_signal(f, (struct backend_signal){.deadline_ms = 1764518400123,
+                                              .reason = "reclaimed by job 9"});
     end = fixture_wait(f, FACT_TASK_ENDED, 0);
     assert_int_equal(end->status, 42);
     assert_string_equal(fixture_log(f, 0, false),
@@ -131,7 +130,7 @@ static void one_that_ignores_the_signal_is_killed(void **state)
     fixture_shell(f, "trap '' TERM; touch $MUSTER_CHECKPOINT_DIR/up; while :; do sleep 0.05; done");
     fixture_start(f);
     fixture_wait_file(f, fixture_path(f, "state/checkpoints/7/up"));
-    assert_int_equal(f->backend->ops->signal(f->backend, 7, 1, NULL, 0, SIGTERM, 1, "", NULL), 0);
+    fixture_signal(f, (struct backend_signal){.number = SIGTERM, .deadline_ms = 1});
     fixture_run_ms(f, 300);
     assert_null(fixture_find(f, FACT_TASK_ENDED, 0));
     assert_int_equal(f->backend->ops->kill(f->backend, 7, 1, NULL, 0, NULL), 0);
@@ -315,7 +314,7 @@ static void growth_starts_the_new_tasks_only_and_a_shrink_is_seen(void **state)
     fixture_start(f);
     fixture_wait(f, FACT_TASK_RUNNING, 1);
     assert_non_null(strstr(fixture_read(fixture_path(f, file)), "\"world_size\": 2"));
-    assert_int_equal(f->backend->ops->signal(f->backend, 7, 1, second, 1, SIGTERM, 0, "", NULL), 0);
+    fixture_signal(f, (struct backend_signal){.tasks = second, .task_count = 1});
     assert_non_null(strstr(fixture_read(fixture_path(f, file)), "\"world_size\": 1"));
     fixture_wait(f, FACT_TASK_ENDED, 1);
     assert_null(fixture_find(f, FACT_TASK_ENDED, 0));

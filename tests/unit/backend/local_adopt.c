@@ -66,7 +66,7 @@ static void a_running_task_is_adopted_and_obeys(void **state)
     fixture_adopt(f, 1);
     fixture_wait(f, FACT_TASK_RUNNING, 0);
     fixture_run_ms(f, 100);
-    assert_int_equal(f->backend->ops->signal(f->backend, 7, 1, NULL, 0, SIGTERM, 1, "", NULL), 0);
+    fixture_signal(f, (struct backend_signal){.number = SIGTERM, .deadline_ms = 1});
     assert_int_equal(fixture_wait(f, FACT_TASK_ENDED, 0)->status, 9);
 }
 

@@ -281,6 +281,14 @@ void fixture_start(struct fixture *f)
     assert_int_equal(f->backend->ops->start(f->backend, &f->job, &err), 0);
 }
 
+void fixture_signal(struct fixture *f, struct backend_signal what)
+{
+    what.job = f->job.job;
+    what.attempt = f->job.attempt;
+    what.reason = what.reason == NULL ? "" : what.reason;
+    assert_int_equal(f->backend->ops->signal(f->backend, &what, NULL), 0);
+}
+
 const struct fixture_fact *fixture_find(const struct fixture *f, enum fact_kind kind, int64_t task)
 {
     for (size_t i = 0; i < f->fact_count; i++) {

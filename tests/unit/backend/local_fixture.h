@@ -60,6 +60,7 @@ void fixture_adopt(struct fixture *f, size_t count);
 /* The command: sh -c SCRIPT. */
 void fixture_shell(struct fixture *f, const char *script);
 void fixture_start(struct fixture *f);
+void fixture_signal(struct fixture *f, struct backend_signal what); /* job and attempt are set */
 
 /* Run the loop until the fact is there, in any order, and return it; fails the test after 10 s. */
 const struct fixture_fact *fixture_wait(struct fixture *f, enum fact_kind kind, int64_t task);

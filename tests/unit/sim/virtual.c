@@ -87,6 +87,18 @@ static void start(int64_t job, int64_t step)
     assert_int_equal(world->ops->start(world, &call, NULL), 0);
 }
 
+static void signal_job_7(const int64_t *tasks, size_t count, int64_t deadline_ms)
+{
+    const struct backend_signal what = {.job = 7,
+                                        .attempt = 1,
+                                        .tasks = tasks,
+                                        .task_count = count,
+                                        .deadline_ms = deadline_ms,
+                                        .reason = ""};
+
+    assert_int_equal(world->ops->signal(world, &what, NULL), 0);
+}
+
 static void told(size_t i, enum fact_kind kind, int64_t at_ms, int64_t task)
 {
     assert_true(i < heard.count);
@@ -134,8 +146,8 @@ static void a_signal_stops_only_the_tasks_named(void **state)
     (void)state;
     virtual_set_job(world, 7, &how);
     start(7, 1);
-    assert_int_equal(world->ops->signal(world, 7, 1, one, 1, SIGTERM, 9000, "", NULL), 0);
-    assert_int_equal(world->ops->signal(world, 7, 1, one, 1, SIGTERM, 9000, "", NULL), 0);
+    signal_job_7(one, 1, 9000);
+    signal_job_7(one, 1, 9000);
     virtual_run_until(world, 9000);
     assert_int_equal(heard.count, 3);
     told(2, FACT_TASK_ENDED, 1030, 1);
@@ -150,7 +162,7 @@ static void who_ignores_the_signal_is_killed(void **state)
     (void)state;
     virtual_set_job(world, 7, &how);
     start(7, 1);
-    assert_int_equal(world->ops->signal(world, 7, 1, NULL, 0, SIGTERM, 2000, "", NULL), 0);
+    signal_job_7(NULL, 0, 2000);
     virtual_run_until(world, 2000);
     assert_int_equal(heard.count, 2);
     assert_int_equal(world->ops->kill(world, 7, 1, NULL, 0, NULL), 0);
