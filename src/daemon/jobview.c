@@ -130,9 +130,12 @@ static void put_kind(struct daemon *d, json_t *o, const struct job *j)
     CLEANUP(str_fini) struct str split = {0};
     const struct queue_tree *tree = view_queues(engine_core(d->engine));
     bool active = job_is_active(j);
-    int64_t own = active ? j->reserved_gu : 0;
-    int64_t lent = active ? j->borrowed_gu : 0;
+    int64_t own = 0;
+    int64_t lent = 0;
 
+    if (active) {
+        view_split(engine_core(d->engine), j, &own, &lent); /* as it is now, not as it started */
+    }
     quantity_gpus_text(own, reserved);
     quantity_gpus_text(lent, borrowed);
     if (own + lent > 0) {
