@@ -179,15 +179,28 @@ static int fail_with_origin(struct cli *cli, const struct jobspec *s, struct err
     return cli_fail(cli, &full);
 }
 
+static void print_would(const char *would, const json_t *passes)
+{
+    const json_t *id;
+    size_t i;
+
+    printf("would %s", would);
+    json_array_foreach(passes, i, id)
+    {
+        printf("%s%s", i == 0 ? ", before job " : ", ", json_string_value(id));
+    }
+    printf("\n");
+}
+
 static int print_dry_run(struct cli *cli, const json_t *answer)
 {
     const char *would = member_text(answer, "would");
     const json_t *why = json_object_get(answer, "why");
 
     if (!view_raw(&cli->view, answer)) {
-        printf("would %s\n", would);
+        print_would(would, json_object_get(answer, "passes"));
     }
-    if (cli->view.format <= VIEW_WIDE && json_array_size(json_object_get(why, "blockers")) > 0) {
+    if (cli->view.format <= VIEW_WIDE) {
         explain_print(&cli->view, NULL, why, stdout);
     }
     return explain_exit_status(why);

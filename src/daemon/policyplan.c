@@ -4,20 +4,16 @@
 #include "base/quantity.h"
 #include "core/why.h"
 #include "daemon/jsonout.h"
+#include "daemon/trycore.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-struct copy {
-    struct core *core;
-    struct decisions decisions; /* of one plan */
-};
-
 struct trial {
     struct daemon *d;
     struct arena *arena;
-    struct copy old; /* under the policy in force */
-    struct copy new;
+    struct trycore old; /* under the policy in force */
+    struct trycore new;
     int64_t now_ms;
     json_t *effects;
 };
@@ -38,45 +34,8 @@ static void effect(const struct trial *t, int64_t job, const char *fmt, ...)
     json_array_append_new(t->effects, o);
 }
 
-static int copy_core(struct trial *t, const struct policy *policy, struct copy *ret,
-                     struct err *err)
-{
-    CLEANUP(str_fini) struct str text = {0};
-    struct fact_policy_set body = {.subject = ""};
-    struct fact fact = {.kind = FACT_POLICY_SET, .body.as_POLICY_SET = &body};
-    int rc;
-
-    core_snapshot(engine_core(t->d->engine), &text);
-    rc = core_restore(str_text(&text), text.len, &ret->core, err);
-    if (rc != 0) {
-        return rc;
-    }
-    if (policy != NULL) {
-        body.policy = *policy;
-        fact.at_ms = t->now_ms;
-        fact.seq = t->d->durable_seq + 1;
-        rc = core_apply(ret->core, &fact, err);
-    }
-    if (rc == 0) {
-        core_plan(ret->core, t->now_ms, &ret->decisions);
-    }
-    return rc;
-}
-
-static bool would_start(const struct copy *c, int64_t job)
-{
-    for (size_t i = 0; i < c->decisions.count; i++) {
-        const struct fact *f = &c->decisions.items[i];
-
-        if (f->kind == FACT_JOB_STARTED && fact_of(f, JOB_STARTED)->job == job) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Would it be refused if it were submitted today? */
-static bool is_never(const struct copy *c, const struct job *j, struct err *err)
+static bool is_never(const struct trycore *c, const struct job *j, struct err *err)
 {
     struct fact_job_submitted ask = *j->ask;
 
@@ -105,8 +64,8 @@ static const struct why_blocker *new_blocker(const struct why *old, const struct
 
 static void compare_job(const struct trial *t, const struct job *j)
 {
-    bool before = would_start(&t->old, j->id);
-    bool after = would_start(&t->new, j->id);
+    bool before = trycore_starts(&t->old, j->id);
+    bool after = trycore_starts(&t->new, j->id);
     const struct why_blocker *blocker;
     struct why old;
     struct why new;
@@ -199,12 +158,14 @@ static void compare_jobs(const struct trial *t)
 int policyplan_effects(struct daemon *d, const struct policy *policy, json_t **ret, struct err *err)
 {
     struct trial t = {.d = d, .now_ms = daemon_now_ms(d)};
-    int rc = copy_core(&t, NULL, &t.old, err);
+    struct fact_policy_set body = {.subject = "", .policy = *policy};
+    struct fact fact = {.kind = FACT_POLICY_SET, .body.as_POLICY_SET = &body};
+    int rc = trycore_init(&t.old, d, NULL, err);
 
     t.arena = arena_make();
     t.effects = json_array();
     if (rc == 0) {
-        rc = copy_core(&t, policy, &t.new, err);
+        rc = trycore_init(&t.new, d, &fact, err);
     }
     if (rc == 0) {
         check_limits(&t);
@@ -213,8 +174,8 @@ int policyplan_effects(struct daemon *d, const struct policy *policy, json_t **r
         *ret = json_incref(t.effects);
     }
     json_decref(t.effects);
-    core_free(t.old.core);
-    core_free(t.new.core);
+    trycore_fini(&t.old);
+    trycore_fini(&t.new);
     arena_free(t.arena);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "daemon/jobview.h"
 #include "daemon/jsonout.h"
 #include "daemon/submitjson.h"
+#include "daemon/trycore.h"
 
 #include <string.h>
 
@@ -171,47 +172,63 @@ static void submit(struct daemon *d, const struct asked *a, struct submitjson *s
 
 /* ---- dry run ---- */
 
-/* The job is submitted to a copy of the core, which plans; then the copy says why. */
+/* The jobs that wait before it, or for a planned start, and that it passes if it starts. */
+static json_t *passed_jobs(const struct why *why)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < why->blocker_count; i++) {
+        const struct why_blocker *b = &why->blockers[i];
+
+        if (b->code == WHY_AHEAD || b->code == WHY_PLANNED_START || b->code == WHY_DRAINING_FOR) {
+            json_t *ids = jsonout_ids(b->jobs, b->job_count);
+
+            json_array_extend(list, ids);
+            json_decref(ids);
+        }
+    }
+    return list;
+}
+
+/* On a copy of the core: what it says before its plan is carried out is what the job passes, what
+ * it says afterwards is why it runs, or still waits. */
 static void dry_run(struct daemon *d, const struct asked *a, struct submitjson *sub)
 {
-    CLEANUP(str_fini) struct str text = {0};
     struct fact fact = {.kind = FACT_JOB_SUBMITTED, .body.as_JOB_SUBMITTED = &sub->fact};
-    struct core *copy = NULL;
-    struct decisions decisions = {0};
     struct arena *arena = arena_make();
+    struct trycore copy;
+    struct why before;
     struct why why;
     struct err err;
     bool starts = false;
+    json_t *record;
     json_t *o;
     int rc;
 
-    core_snapshot(engine_core(d->engine), &text);
-    rc = core_restore(str_text(&text), text.len, &copy, &err);
-    fact.at_ms = daemon_now_ms(d);
-    fact.seq = d->durable_seq + 1;
-    sub->fact.id = copy == NULL ? 0 : core_next_job(copy);
+    sub->fact.id = core_next_job(engine_core(d->engine));
+    rc = trycore_init(&copy, d, &fact, &err);
     if (rc == 0) {
-        rc = core_apply(copy, &fact, &err);
+        rc = why_job(copy.core, sub->fact.id, fact.at_ms, arena, &before, &err);
     }
     if (rc == 0) {
-        core_plan(copy, fact.at_ms, &decisions);
-        for (size_t i = 0; i < decisions.count; i++) {
-            starts = starts || (decisions.items[i].kind == FACT_JOB_STARTED &&
-                                fact_of(&decisions.items[i], JOB_STARTED)->job == sub->fact.id);
-        }
-        rc = why_job(copy, sub->fact.id, fact.at_ms, arena, &why, &err);
+        starts = trycore_starts(&copy, sub->fact.id);
+        trycore_carry_out(&copy, fact.seq);
+        rc = why_job(copy.core, sub->fact.id, fact.at_ms, arena, &why, &err);
     }
     if (rc != 0) {
         answer_error(a, rc, &err, "");
     } else {
         o = json_object();
         jsonout_text(o, "would", starts ? "start" : sub->fact.held ? "hold" : "wait");
-        json_object_set_new(o, "why", jobview_why(d, &why));
-        json_object_set_new(json_object_get(o, "why"), "job", json_null());
+        json_object_set_new(o, "passes", starts ? passed_jobs(&before) : json_array());
+        record = jobview_why(d, &why);
+        json_object_set_new(record, "job", json_null()); /* neither is in the journal */
+        json_object_set_new(json_object_get(record, "decision"), "seq", json_null());
+        json_object_set_new(o, "why", record);
         answer_json(a, o);
     }
     arena_free(arena);
-    core_free(copy);
+    trycore_fini(&copy);
 }
 
 void service_job_submit(struct daemon *d, const struct asked *a)

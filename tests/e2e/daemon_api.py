@@ -40,7 +40,9 @@ def wrong_requests(t, w):
 
 def dry_runs(t, w):
     a = w.post("jobs?dry_run=true", {"queue": "red", "gpus": 2, "command": ["true"]})
-    t.equal((a.status, a["would"]), (200, "start"), "a dry run says that it would start", a)
+    t.equal((a.status, a["would"], a["why"]["blockers"]), (200, "start", []),
+            "a dry run says that it would start, and nothing that it would wait for", a)
+    t.ok(a["why"]["decision"]["text"], "and by which decision", a)
     a = w.post("jobs?dry_run=true", {"queue": "red", "gpus": 9, "command": ["true"]})
     t.equal((a.status, a["code"]), (422, "quota.over_pool"), "or why it could not", a)
     t.equal(w.get("jobs?all=true")["items"], [], "and submits nothing")
