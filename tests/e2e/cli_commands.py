@@ -13,7 +13,7 @@ import time
 
 from cli_stub import Stub, event, ok, problem
 
-MUSTER, ROOT = sys.argv[1:3]
+MUSTER, ROOT = [os.path.abspath(path) for path in sys.argv[1:3]]
 TESTS = []
 
 
