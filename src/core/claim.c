@@ -165,16 +165,20 @@ static int by_size(const void *a, const void *b)
 }
 
 /* An indivisible victim may take its queue below the reserve; an elastic one shrinks instead: its
- * whole is lawful only if the queue is still over once its surplus is off. */
-static bool shrinking_would_do(struct core *c, const struct claim_unit *u, int pool, int common)
+ * whole is lawful only if the queue is still over once its surplus is off.  off_gu: what of it is
+ * off already. */
+static bool shrinking_would_do(struct hunt *h, const struct claim_unit *u, int64_t off_gu)
 {
+    struct core *c = h->c;
+    int pool = h->ask->pool->index;
+    int common = queue_common(c->queues, u->job->queue, h->ask->job->queue);
     size_t mark = load_mark(c);
     bool over = true;
 
     if (u->kind != UNIT_WHOLE || !u->job->shape->elastic) {
         return false;
     }
-    load_quota(c, u->job, pool, units_surplus_gu(u->job), false, -1);
+    load_quota(c, u->job, pool, units_surplus_gu(u->job) - off_gu, false, -1);
     over = quota_over(c->queues, pool, u->job->queue, common);
     load_undo(c, mark);
     return !over;
@@ -208,7 +212,7 @@ static bool take_lawfully(struct hunt *h, unit_set *set)
                 return false;
             }
             if (!quota_over(c->queues, pool, u->job->queue, common) ||
-                shrinking_would_do(c, u, pool, common)) {
+                shrinking_would_do(h, u, 0)) {
                 return false;
             }
         }
@@ -471,7 +475,7 @@ GREEDY_ORDER(by_smallest, compare64(a->gu, b->gu))
 GREEDY_ORDER(by_newest, 0)
 
 /* Is this unit lawful just now, after those that were taken? */
-static bool lawful_next(struct hunt *h, const struct claim_unit *u)
+static bool lawful_next(struct hunt *h, const struct claim_unit *u, int64_t off_gu)
 {
     struct core *c = h->c;
     int pool = h->ask->pool->index;
@@ -485,7 +489,7 @@ static bool lawful_next(struct hunt *h, const struct claim_unit *u)
     return (h->ask->take || (cover >= 0 && !queue_covers(c->queues, cover, u->job->queue))) &&
            quota_over(c->queues, pool, u->job->queue,
                       queue_common(c->queues, u->job->queue, leaf)) &&
-           !shrinking_would_do(c, u, pool, queue_common(c->queues, u->job->queue, leaf));
+           !shrinking_would_do(h, u, off_gu);
 }
 
 static bool fits_now(struct hunt *h)
@@ -498,6 +502,17 @@ static bool fits_now(struct hunt *h)
     load_undo(h->c, mark);
     vec_fini(&tasks);
     return fits;
+}
+
+/* Units of the single tasks of a job that are in the set. */
+static int64_t gu_of_tasks(const unit_set *set, const struct job *j)
+{
+    int64_t gu = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        gu += set->items[i]->job == j && set->items[i]->kind == UNIT_TASK ? set->items[i]->gu : 0;
+    }
+    return gu;
 }
 
 static bool has_tasks_of(const unit_set *set, const struct job *j)
@@ -522,76 +537,150 @@ static void remove_tasks_of(unit_set *set, const struct job *j)
     set->count = kept;
 }
 
-/* Take units in order until the claimant fits. */
+/* May this unit join the set: no whole job beside its single tasks, no more tasks than its surplus?
+ */
+static bool may_join(const unit_set *set, const struct claim_unit *u)
+{
+    int group = u->kind == UNIT_TASK ? u->job->tasks.items[u->at].group : 0;
+    int64_t same = 1;
+
+    for (size_t i = 0; i < set->count && u->kind == UNIT_TASK; i++) {
+        const struct claim_unit *o = set->items[i];
+
+        if (o->job != u->job) {
+            continue;
+        }
+        if (o->kind == UNIT_WHOLE) {
+            return false;
+        }
+        same += u->job->tasks.items[o->at].group == group;
+    }
+    return u->kind != UNIT_TASK || same <= units_surplus(u->job, group);
+}
+
+/* Take units in order until the claimant fits.  Once the sums suffice every addition is tried, then
+ * every second, every fourth …: what was taken too many is given back. */
 static bool take_until_fit(struct hunt *h, const unit_set *order, unit_set *ret)
 {
-    size_t mark = load_mark(h->c);
+    struct core *c = h->c;
+    size_t mark = load_mark(c);
+    size_t next = 0;
     bool fits = false;
 
     for (size_t i = 0; i < order->count && !fits; i++) {
         const struct claim_unit *u = order->items[i];
+        bool last = i + 1 == order->count;
 
-        if (!lawful_next(h, u)) {
-            continue;
-        }
-        if (u->kind == UNIT_WHOLE && has_tasks_of(ret, u->job)) {
-            load_undo(h->c, mark); /* the whole job in place of its single tasks */
-            remove_tasks_of(ret, u->job);
-            for (size_t k = 0; k < ret->count; k++) {
-                claim_drop_unit(h->c, ret->items[k], h->ask->pool->index);
+        if (lawful_next(h, u, gu_of_tasks(ret, u->job))) {
+            if (u->kind == UNIT_WHOLE && has_tasks_of(ret, u->job)) {
+                load_undo(c, mark); /* the whole job in place of its single tasks */
+                remove_tasks_of(ret, u->job);
+                for (size_t k = 0; k < ret->count; k++) {
+                    claim_drop_unit(c, ret->items[k], h->ask->pool->index);
+                }
+            }
+            if (may_join(ret, u)) {
+                vec_push(ret, u);
+                claim_drop_unit(c, u, h->ask->pool->index);
             }
         }
-        vec_push(ret, u);
-        if (!is_proper(ret)) {
-            ret->count--;
-            continue;
+        if (h->ask->pool->capacity_gu - h->ask->pool->taken_gu >= h->ask->need_gu &&
+            (ret->count >= next || last)) {
+            fits = fits_now(h);
+            next = ret->count + 1 + ret->count / 8;
         }
-        claim_drop_unit(h->c, u, h->ask->pool->index);
-        fits = h->ask->pool->capacity_gu - h->ask->pool->taken_gu >= h->ask->need_gu && fits_now(h);
     }
-    load_undo(h->c, mark);
+    load_undo(c, mark);
     return fits;
 }
 
-/* Give back what is not needed, the most harmful first. */
+static void put_back(struct core *c, const struct claim_unit *u, int pool)
+{
+    struct job *j = u->job;
+
+    if (u->kind == UNIT_NOMINEE) {
+        for (size_t i = 0; i < j->nomination.tasks.count; i++) {
+            load_put(c, j, &j->nomination.tasks.items[i], LEDGER_PROMISED);
+            load_quota(c, j, pool, load_task_gu(&j->nomination.tasks.items[i]), false, 1);
+        }
+        return;
+    }
+    for (size_t i = 0; i < j->tasks.count; i++) {
+        const struct lease_task *t = &j->tasks.items[i];
+
+        if (u->kind == UNIT_TASK ? (int)i == u->at : load_ledger(t) == LEDGER_HELD) {
+            load_put(c, j, t, LEDGER_HELD);
+            load_quota(c, j, pool, load_task_gu(t), false, 1);
+        }
+    }
+}
+
+/* Could this unit lie where it lay, now that others may have changed layouts?  Only cut cards can
+ * be in the way. */
+static bool may_put_back(const struct claim_unit *u)
+{
+    for (size_t i = 0; i < u->job->tasks.count; i++) {
+        for (int k = 0; k < u->job->tasks.items[i].device_count; k++) {
+            if (u->job->tasks.items[i].devices[k].profile >= 0) {
+                return false;
+            }
+        }
+    }
+    return u->kind != UNIT_NOMINEE;
+}
+
+/* Give back what is not needed, the most harmful first: with all of them off, each is put back and
+ * stays if the claimant still fits. */
 static void give_back(struct hunt *h, unit_set *set, const unit_set *order)
 {
-    struct harm harm;
+    struct core *c = h->c;
+    int pool = h->ask->pool->index;
+    size_t mark = load_mark(c);
 
-    for (size_t k = order->count; k-- > 0;) {
-        unit_set less = {0};
-        bool member = false;
-
-        for (size_t i = 0; i < set->count; i++) {
-            if (set->items[i] == order->items[k]) {
-                member = true;
-            } else {
-                vec_push(&less, set->items[i]);
-            }
-        }
-        if (member && set_works(h, &less, &harm)) {
-            vec_clear(set);
-            for (size_t i = 0; i < less.count; i++) {
-                vec_push(set, less.items[i]);
-            }
-        }
-        vec_fini(&less);
+    for (size_t i = 0; i < set->count; i++) {
+        claim_drop_unit(c, set->items[i], pool);
     }
+    for (size_t k = order->count; k-- > 0 && set->count > 1;) {
+        const struct claim_unit *u = order->items[k];
+        size_t at = 0;
+        size_t before = load_mark(c);
+
+        while (at < set->count && set->items[at] != u) {
+            at++;
+        }
+        if (at == set->count || !may_put_back(u)) {
+            continue;
+        }
+        put_back(c, u, pool);
+        if (fits_now(h)) {
+            vec_remove(set, at);
+        } else {
+            load_undo(c, before);
+        }
+    }
+    load_undo(c, mark);
 }
 
 /* One order: take until it fits, give back, keep if better. */
 static void try_order(struct hunt *h, unit_set *order, unit_order *by)
 {
     unit_set set = {0};
+    unit_set all = {0};
     struct harm harm;
 
     sort_units(order, by);
     if (take_until_fit(h, order, &set)) {
+        for (size_t i = 0; i < set.count; i++) {
+            vec_push(&all, set.items[i]);
+        }
         give_back(h, &set, order);
         if (set_works(h, &set, &harm)) {
             keep(h, &set, &harm);
+        } else if (set_works(h, &all, &harm)) {
+            keep(h, &all, &harm); /* without what was given back others are not lawful */
         }
     }
+    vec_fini(&all);
     vec_fini(&set);
 }
 
@@ -621,21 +710,6 @@ static void try_greedy(struct hunt *h, const unit_set *from)
 
 /* ---- a claim of one task: node by node ---- */
 
-static bool unit_on_node(const struct claim_unit *u, int node)
-{
-    const lease_tasks *tasks = u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
-
-    if (u->kind == UNIT_TASK) {
-        return u->job->tasks.items[u->at].node == node;
-    }
-    for (size_t i = 0; i < tasks->count; i++) {
-        if (tasks->items[i].node == node) {
-            return true;
-        }
-    }
-    return false;
-}
-
 struct node_bid {
     int node;
     int64_t cost; /* of the cheapest units that free enough units there: a bound, not a plan */
@@ -650,61 +724,67 @@ static int by_bid(const void *a, const void *b)
     return x->cost != y->cost ? compare64(x->cost, y->cost) : x->node - y->node;
 }
 
-static void bid_for_node(struct hunt *h, int node, struct node_bid *ret)
+/* List the unit with every node that one of its tasks lies on. */
+static void list_by_node(const struct claim_unit *u, struct node_bid *by_node)
 {
-    const struct node *n = h->c->nodes.items[node];
+    const lease_tasks *tasks = u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+
+    for (size_t i = 0; i < tasks->count; i++) {
+        unit_set *list = &by_node[tasks->items[i].node].units;
+
+        if ((u->kind != UNIT_TASK || (int)i == u->at) &&
+            (list->count == 0 || list->items[list->count - 1] != u)) {
+            vec_push(list, u);
+        }
+    }
+}
+
+static void price_node(struct hunt *h, struct node_bid *bid)
+{
+    const struct node *n = h->c->nodes.items[bid->node];
     int64_t free_gu = 0;
 
     for (int i = 0; i < n->device_count; i++) {
         free_gu += n->devices[i].capacity_gu - n->devices[i].taken_gu;
     }
-    ret->node = node;
-    for (size_t i = 0; i < h->units.count; i++) {
-        if (unit_on_node(&h->units.items[i], node)) {
-            vec_push(&ret->units, &h->units.items[i]);
-        }
-    }
-    sort_units(&ret->units, by_cost_per_gpu);
-    for (size_t i = 0; i < ret->units.count && free_gu < h->ask->need_gu; i++) {
-        free_gu += ret->units.items[i]->gu;
-        ret->cost += ret->units.items[i]->cost_gu_ms;
+    sort_units(&bid->units, by_cost_per_gpu);
+    for (size_t i = 0; i < bid->units.count && free_gu < h->ask->need_gu; i++) {
+        free_gu += bid->units.items[i]->gu;
+        bid->cost += bid->units.items[i]->cost_gu_ms;
     }
     if (free_gu < h->ask->need_gu) {
-        vec_clear(&ret->units); /* not even all of them would do */
+        vec_clear(&bid->units); /* not even all of them would do */
     }
 }
 
 static void try_nodes(struct hunt *h)
 {
-    const struct pool *p = h->ask->pool;
-    VEC(struct node_bid) bids = {0};
+    size_t count = h->c->nodes.count;
+    struct node_bid *bids = arena_new(h->c->plan_arena, count, sizeof(*bids));
+    size_t tried = 0;
 
-    for (size_t i = 0; i < p->nodes.count; i++) {
-        struct node_bid bid = {0};
-
-        if (node_usable(h->c->nodes.items[p->nodes.items[i]])) {
-            bid_for_node(h, p->nodes.items[i], &bid);
-        }
-        if (bid.units.count > 0) {
-            vec_push(&bids, bid);
-        } else {
-            vec_fini(&bid.units);
+    for (size_t i = 0; i < h->units.count; i++) {
+        list_by_node(&h->units.items[i], bids);
+    }
+    for (size_t i = 0; i < count; i++) {
+        bids[i].node = (int)i;
+        if (bids[i].units.count > 0) {
+            price_node(h, &bids[i]);
         }
     }
-    if (bids.count > 1) {
-        qsort(bids.items, bids.count, sizeof(bids.items[0]), by_bid);
-    }
-    for (size_t i = 0; i < bids.count; i++) {
-        if (i < NODES_TRIED_MAX || !h->found) {
-            if (bids.items[i].units.count <= CLAIM_EXACT_MAX) {
-                try_all_sets(h, &bids.items[i].units);
+    qsort(bids, count, sizeof(bids[0]), by_bid);
+    for (size_t i = 0; i < count; i++) {
+        if (bids[i].units.count > 0 && node_usable(h->c->nodes.items[bids[i].node]) &&
+            (tried < NODES_TRIED_MAX || !h->found)) {
+            tried++;
+            if (bids[i].units.count <= CLAIM_EXACT_MAX) {
+                try_all_sets(h, &bids[i].units);
             } else {
-                try_greedy(h, &bids.items[i].units);
+                try_greedy(h, &bids[i].units);
             }
         }
-        vec_fini(&bids.items[i].units);
+        vec_fini(&bids[i].units);
     }
-    vec_fini(&bids);
 }
 
 /* ---- the search ---- */
@@ -717,6 +797,59 @@ static bool is_one_task(const struct ask *ask)
         return ask->count == 1;
     }
     return want->group_count == 1 && want->groups[0].min_tasks == 1;
+}
+
+/* What the candidates of other queues could give at the most, subtree by subtree below the common
+ * ancestor: what it has over its reserve and one indivisible victim more. */
+static int64_t others_could_give(const struct hunt *h)
+{
+    struct core *c = h->c;
+    int pool = h->ask->pool->index;
+    int64_t *most = arena_new(c->plan_arena, (size_t)c->queues->count + 1, sizeof(*most));
+    int64_t *sum = arena_new(c->plan_arena, (size_t)c->queues->count + 1, sizeof(*sum));
+    int64_t gu = 0;
+
+    for (size_t i = 0; i < h->units.count; i++) {
+        const struct claim_unit *u = &h->units.items[i];
+        int common, q;
+
+        if (u->own || u->kind == UNIT_TASK) {
+            continue;
+        }
+        if (u->passer) {
+            gu += u->gu;
+            continue;
+        }
+        common = queue_common(c->queues, u->job->queue, h->ask->job->queue);
+        q = below_common(c->queues, u->job->queue, common);
+        sum[q] += u->gu;
+        most[q] = u->gu > most[q] ? u->gu : most[q];
+    }
+    for (int q = 0; q < c->queues->count; q++) {
+        int64_t bound = quota_borrowed(c->queues, pool, q) + most[q];
+
+        gu += sum[q] < bound ? sum[q] : bound;
+    }
+    return gu;
+}
+
+/* Idle units, what is leaving and what candidates could give together: are they as much as is
+ * asked? */
+static bool sums_suffice(const struct hunt *h)
+{
+    const struct pool *p = h->ask->pool;
+    int64_t gu = p->capacity_gu - p->taken_gu;
+
+    for (int q = 0; q < h->c->queues->count; q++) {
+        if (h->c->queues->items[q].parent < 0) {
+            gu += h->c->queues->items[q].quotas[p->index].stopping;
+        }
+    }
+    for (size_t i = 0; i < h->units.count; i++) {
+        gu +=
+            h->units.items[i].own && h->units.items[i].kind != UNIT_TASK ? h->units.items[i].gu : 0;
+    }
+    return gu >= h->ask->need_gu || gu + others_could_give(h) >= h->ask->need_gu;
 }
 
 /* With every candidate gone, lawful or not: if it cannot be placed even then, no set will do.
@@ -849,15 +982,20 @@ bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct 
 
     h.leaving_gu = c->queues->items[ask->job->queue].quotas[ask->pool->index].stopping;
     wait_only = may_wait_only(c, ask);
+    if (!ask->leaving_only) {
+        units_gather(c, ask, now_ms,
+                     &h.units); /* before what is leaving is off: never fewer than after */
+    }
+    if (!sums_suffice(&h)) {
+        vec_fini(&h.units);
+        return false;
+    }
     claim_drop_leaving(c, ask->pool->index);
     if (set_works(&h, &none, &harm)) {
         h.found = wait_only; /* what is leaving anyway is enough: take nobody, and promise it to
                                 those who may be */
-    } else if (!ask->leaving_only) {
-        units_gather(c, ask, now_ms, &h.units);
-        if (h.units.count > 0 && !hopeless(&h)) {
-            hunt_all(&h);
-        }
+    } else if (h.units.count > 0 && !hopeless(&h)) {
+        hunt_all(&h);
     }
     found = h.found;
     choose_best(&h);

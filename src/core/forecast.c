@@ -218,7 +218,7 @@ static bool make_head_in(struct core *c, struct job *j, struct pool *pool, int64
         quota_ever(c->queues, pool->index, j->queue, pool->nominal_gu) < ask.need_gu) {
         return false;
     }
-    if (pool->timed > 0 || c->leaving.count > 0 || c->touched.count > 0) {
+    if (pool->timed > 0) {
         at = project(c, &ask, now_ms, &tasks, &slack);
     }
     if (at > 0) {
@@ -313,7 +313,7 @@ static int64_t oldest_age(const struct queue *q)
 
 void forecast_heads(struct core *c, int64_t now_ms)
 {
-    bool timed = c->leaving.count > 0;
+    bool timed = false;
 
     for (size_t p = 0; p < c->pools.count && !timed; p++) {
         timed = c->pools.items[p]->timed > 0;

@@ -330,7 +330,7 @@ static void find_short(struct order *o)
     }
 }
 
-void order_rebuild(struct order *o)
+static void build(struct order *o)
 {
     struct core *c = o->c;
 
@@ -381,7 +381,7 @@ struct order *order_make(struct core *c, int64_t now_ms)
         }
     }
     seat_children(o, &o->inner[count], tops, top_count);
-    order_rebuild(o);
+    build(o);
     return o;
 }
 

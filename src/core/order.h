@@ -17,9 +17,6 @@ struct order *order_make(struct core *c, int64_t now_ms);
 struct job *order_first(struct order *o);
 /* The leaf of this job has changed (started, promised, or the job cannot start). */
 void order_update(struct order *o, int leaf);
-/* Everything may have changed. */
-void order_rebuild(struct order *o);
-
 /* The pools of a job in the order they are tried; count into ret_count, lent. */
 const int *order_pools(struct core *c, const struct job *j, int *ret_count);
 

@@ -26,8 +26,6 @@ static void decide_trial(struct core *c, struct job *j, const struct trial *t, i
         decide_start(c, j, t, now_ms);
     } else {
         decide_claim(c, j, t, now_ms);
-        fold_wake(
-            c, t->pool->index); /* limits do not count what was told to stop: others may fit now */
     }
     mark_decided(c, j);
 }
@@ -200,12 +198,15 @@ static void plan_returns(struct core *c, int64_t now_ms)
 
 /* ---- whose turn it is ---- */
 
+/* Turns end with the first claim: it changes what is leaving, what is promised and what limits
+ * count, so what failed before may do now; the next plan, which follows at once, sees that. */
 static void plan_turns(struct core *c, int64_t now_ms)
 {
     struct order *o = order_make(c, now_ms);
+    bool claimed = false;
     struct job *j;
 
-    while ((j = order_first(o)) != NULL) {
+    while (!claimed && (j = order_first(o)) != NULL) {
         struct trial t = {0};
 
         c->inexact = false;
@@ -216,17 +217,15 @@ static void plan_turns(struct core *c, int64_t now_ms)
             if (h != NULL) {
                 forecast_drop(c, h);
             }
-            if (t.kind == TRIAL_START && t.victims.count == 0) {
-                order_update(o, j->queue);
-            } else {
-                order_rebuild(o); /* a loser may have to be planned anew */
-            }
+            claimed = t.kind == TRIAL_CLAIM;
         } else {
             order_failed(c, j);
             forecast_blocked(c, j, now_ms);
-            order_update(o, j->queue);
         }
         trial_fini(&t);
+        if (!claimed) {
+            order_update(o, j->queue);
+        }
     }
 }
 

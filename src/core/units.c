@@ -111,7 +111,7 @@ static struct claim_unit unit_of(const struct core *c, struct job *j, enum unit_
 }
 
 /* Tasks of the group beyond its minimum that could still be told to go. */
-static int64_t surplus(const struct job *j, int group)
+int64_t units_surplus(const struct job *j, int group)
 {
     int64_t have = 0;
 
@@ -126,7 +126,7 @@ int64_t units_surplus_gu(const struct job *j)
     int64_t gu = 0;
 
     for (int g = 0; g < (int)j->ask->group_count; g++) {
-        int64_t left = surplus(j, g);
+        int64_t left = units_surplus(j, g);
 
         for (size_t i = 0; i < j->tasks.count && left > 0; i++) {
             if (j->tasks.items[i].group == g && load_ledger(&j->tasks.items[i]) == LEDGER_HELD) {
@@ -167,7 +167,7 @@ static void add_job(struct core *c, struct job *j, bool own, bool passer, int64_
     for (size_t i = j->tasks.count; j->shape->elastic && j->broken_ms == 0 && i-- > 0;) {
         const struct lease_task *t = &j->tasks.items[i];
 
-        if (load_ledger(t) == LEDGER_HELD && later_on_node(j, i) < surplus(j, t->group)) {
+        if (load_ledger(t) == LEDGER_HELD && later_on_node(j, i) < units_surplus(j, t->group)) {
             u = unit_of(c, j, UNIT_TASK, (int)i, now_ms);
             u.own = own;
             u.passer = passer;
@@ -180,26 +180,40 @@ static void add_job(struct core *c, struct job *j, bool own, bool passer, int64_
     vec_push(ret, u);
 }
 
+static void gather_leaf(struct core *c, const struct ask *ask, int q, int64_t now_ms,
+                        claim_units *ret)
+{
+    struct queue *leaf = &c->queues->items[q];
+    bool own = q == ask->job->queue;
+    bool over = own || quota_over(c->queues, ask->pool->index, q,
+                                  queue_common(c->queues, q, ask->job->queue));
+
+    for (size_t i = 0; (over || ask->planned) && i < leaf->active.count; i++) {
+        struct job *j = leaf->active.items[i];
+        bool passer;
+
+        if (takeable(j, ask) && may_go(c, ask, j, now_ms, &passer) && (over || passer)) {
+            add_job(c, j, own, passer, now_ms, ret);
+        }
+    }
+}
+
 void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_units *ret)
 {
-    int pool = ask->pool->index;
+    int64_t own_gu = 0;
+    bool others;
 
-    for (int q = 0; q < c->queues->count; q++) {
-        struct queue *leaf = &c->queues->items[q];
-        bool own = q == ask->job->queue;
-        bool over;
-
-        if (leaf->active.count == 0) {
-            continue;
-        }
-        over = own || quota_over(c->queues, pool, q, queue_common(c->queues, q, ask->job->queue));
-        for (size_t i = 0; (over || ask->planned) && i < leaf->active.count; i++) {
-            struct job *j = leaf->active.items[i];
-            bool passer;
-
-            if (takeable(j, ask) && may_go(c, ask, j, now_ms, &passer) && (over || passer)) {
-                add_job(c, j, own, passer, now_ms, ret);
-            }
+    gather_leaf(c, ask, ask->job->queue, now_ms, ret);
+    for (size_t i = 0; i < ret->count; i++) {
+        own_gu += ret->items[i].kind == UNIT_TASK ? 0 : ret->items[i].gu;
+    }
+    /* own-queue victims are taken off first; where the claim is not entitled even with all of them
+     * gone, no other queue's job can be one */
+    others = ask->take || ask->planned ||
+             quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu - own_gu) >= 0;
+    for (int q = 0; others && q < c->queues->count; q++) {
+        if (q != ask->job->queue && c->queues->items[q].active.count > 0) {
+            gather_leaf(c, ask, q, now_ms, ret);
         }
     }
 }
