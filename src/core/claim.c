@@ -39,6 +39,12 @@ void trial_fini(struct trial *t)
     vec_fini(&t->marked);
 }
 
+void trial_clear(struct trial *t)
+{
+    trial_fini(t);
+    *t = (struct trial){0};
+}
+
 void trial_undo(struct core *c, struct trial *t, size_t mark)
 {
     load_undo(c, mark);

@@ -62,6 +62,7 @@ struct ask {
 };
 
 void trial_fini(struct trial *t);
+void trial_clear(struct trial *t); /* as new, for the next */
 /* As if it had not been tried: the ledgers as at mark, and no marks on its victims. */
 void trial_undo(struct core *c, struct trial *t, size_t mark);
 

@@ -146,6 +146,7 @@ static void list_active(struct core *c, struct job *j)
     size_t at = 0;
 
     q->lowest_known = q->lowest_known && in == j->listed;
+    q->bound_known = false;
     if (in == j->listed) {
         return;
     }

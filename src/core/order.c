@@ -1,6 +1,7 @@
 #include "core/order.h"
 
 #include "base/check.h"
+#include "core/bounds.h"
 #include "core/place.h"
 #include "core/trial.h"
 
@@ -26,8 +27,11 @@ struct order {
     int64_t now_ms;
     struct key *keys;      /* by queue: the best candidate of its subtree */
     struct winners *inner; /* by queue; [count] is the root */
-    int *seat;             /* by queue: its place among its siblings */
-    bool *is_short;        /* by pool: what is in service is less than what is reserved */
+    bool *exact;           /* by leaf: its key is that of a job that was tried */
+    int last;              /* leaf of the last one given, -1 = none */
+    const struct bounds *bounds;
+    int *seat;      /* by queue: its place among its siblings */
+    bool *is_short; /* by pool: what is in service is less than what is reserved */
 };
 
 const int *order_pools(struct core *c, const struct job *j, int *ret_count)
@@ -133,38 +137,6 @@ static struct job *first_of_leaf(struct order *o, const struct queue *q)
     return best;
 }
 
-/* Could it start or claim now?  Nothing is left of the attempt. */
-static bool can_start(struct order *o, struct job *j)
-{
-    struct core *c = o->c;
-    size_t mark = load_mark(c);
-    struct trial t = {0};
-    bool can;
-
-    c->inexact = false;
-    forecast_save(c);
-    can = trial_job(c, j, o->now_ms, &t);
-    if (can) {
-        trial_undo(c, &t, mark);
-        forecast_load(c);
-    }
-    trial_fini(&t);
-    return can;
-}
-
-/* A leaf offers its first job that can start: one that cannot neither competes nor stands for those
- * behind it. */
-static struct job *offer_of_leaf(struct order *o, const struct queue *q)
-{
-    struct job *j;
-
-    while ((j = first_of_leaf(o, q)) != NULL && !can_start(o, j)) {
-        order_failed(o->c, j);
-        forecast_blocked(o->c, j, o->now_ms);
-    }
-    return j;
-}
-
 /* The pool that speaks for it: the first one whose reserve covers it on some level, else the first.
  */
 static void fill_key(struct order *o, struct job *j, struct key *k)
@@ -189,6 +161,40 @@ static void fill_key(struct order *o, struct job *j, struct key *k)
     }
     if (k->pool < 0 && count > 0) {
         k->pool = pools[0];
+    }
+}
+
+/* The best that any job of the leaf which may still start could be: component by component the
+ * least, so no job of it comes before this key.  Only a leaf that wins with it is looked at
+ * closely. */
+static void fill_hope(struct order *o, const struct queue *q, struct key *k)
+{
+    *k = (struct key){0};
+    for (size_t i = 0; q->row->state != QUEUE_CLOSED && i < q->shapes.count; i++) {
+        struct shape *s = q->shapes.items[i];
+        struct key one;
+        struct job *j;
+
+        if (order_is_failed(o->c, s)) {
+            continue;
+        }
+        j = first_of_shape(s, o->now_ms);
+        if (j == NULL) {
+            continue;
+        }
+        if (bounds_refuse(o->bounds, j)) {
+            order_failed(o->c, j);
+            continue;
+        }
+        fill_key(o, j, &one);
+        if (k->job == NULL) {
+            *k = one;
+            continue;
+        }
+        k->job = order_earlier(j, k->job) ? j : k->job;
+        k->height = one.height < k->height ? one.height : k->height;
+        k->need_gu = one.need_gu < k->need_gu ? one.need_gu : k->need_gu;
+        k->entitled = k->entitled || one.entitled;
     }
 }
 
@@ -279,15 +285,10 @@ static void set_inner(struct order *o, int q, const struct winners *w)
     o->keys[q] = winner >= 0 ? o->keys[winner] : (struct key){0};
 }
 
-void order_update(struct order *o, int leaf)
+static void replay_up(struct order *o, int leaf)
 {
     int q = leaf;
-    struct job *j = offer_of_leaf(o, &o->c->queues->items[leaf]);
 
-    o->keys[leaf] = (struct key){0};
-    if (j != NULL) {
-        fill_key(o, j, &o->keys[leaf]);
-    }
     while (q >= 0) {
         int up = o->c->queues->items[q].parent;
         struct winners *w = &o->inner[up >= 0 ? up : o->c->queues->count];
@@ -298,6 +299,13 @@ void order_update(struct order *o, int leaf)
         }
         q = up;
     }
+}
+
+static void order_update(struct order *o, int leaf)
+{
+    o->exact[leaf] = false;
+    fill_hope(o, &o->c->queues->items[leaf], &o->keys[leaf]);
+    replay_up(o, leaf);
 }
 
 static void seat_children(struct order *o, struct winners *w, const int *children, size_t count)
@@ -340,12 +348,7 @@ static void build(struct order *o)
         struct winners *w = &o->inner[q >= 0 ? q : c->queues->count];
 
         if (q >= 0 && queue_is_leaf(&c->queues->items[q])) {
-            struct job *j = offer_of_leaf(o, &c->queues->items[q]);
-
-            o->keys[q] = (struct key){0};
-            if (j != NULL) {
-                fill_key(o, j, &o->keys[q]);
-            }
+            fill_hope(o, &c->queues->items[q], &o->keys[q]);
             continue;
         }
         for (int k = w->size - 1; k >= 1; k--) {
@@ -369,6 +372,9 @@ struct order *order_make(struct core *c, int64_t now_ms)
     o->keys = arena_new(c->plan_arena, count + 1, sizeof(o->keys[0]));
     o->inner = arena_new(c->plan_arena, count + 1, sizeof(o->inner[0]));
     o->is_short = arena_new(c->plan_arena, c->pools.count + 1, sizeof(o->is_short[0]));
+    o->exact = arena_new(c->plan_arena, count + 1, sizeof(o->exact[0]));
+    o->last = -1;
+    o->bounds = bounds_make(c);
     o->seat = arena_new(c->plan_arena, count + 1, sizeof(o->seat[0]));
     for (size_t q = 0; q < count; q++) {
         const struct queue *own = &c->queues->items[q];
@@ -385,9 +391,67 @@ struct order *order_make(struct core *c, int64_t now_ms)
     return o;
 }
 
-struct job *order_first(struct order *o)
+static int winning_leaf(const struct order *o)
 {
     int winner = o->inner[o->c->queues->count].at[1];
 
-    return winner >= 0 ? o->keys[winner].job : NULL;
+    return winner >= 0 && o->keys[winner].job != NULL ? o->keys[winner].job->queue : -1;
+}
+
+/* Try the leaf's first job.  True: it can, and it is still its turn; its trial is on the ledgers.
+ */
+static bool try_leaf(struct order *o, int leaf, struct job *j, struct trial *ret)
+{
+    struct core *c = o->c;
+    size_t mark = load_mark(c);
+
+    c->inexact = false;
+    forecast_save(c);
+    if (!trial_job(c, j, o->now_ms, ret)) {
+        order_failed(c, j);
+        forecast_blocked(c, j, o->now_ms);
+        order_update(o, leaf);
+        return false;
+    }
+    if (o->exact[leaf]) {
+        return true;
+    }
+    /* the key was a hope: with its own it may have to wait for others (keys are of the ledgers
+     * without the trial) */
+    trial_undo(c, ret, mark);
+    forecast_load(c);
+    fill_key(o, j, &o->keys[leaf]);
+    o->exact[leaf] = true;
+    replay_up(o, leaf);
+    if (winning_leaf(o) == leaf) {
+        bool again;
+
+        trial_clear(ret);
+        again = trial_job(c, j, o->now_ms, ret);
+        CHECK(again);
+        return true;
+    }
+    return false;
+}
+
+struct job *order_next(struct order *o, struct trial *ret)
+{
+    int leaf;
+
+    if (o->last >= 0) {
+        order_update(o, o->last); /* what was decided last changed its leaf */
+        o->last = -1;
+    }
+    while ((leaf = winning_leaf(o)) >= 0) {
+        struct job *j = first_of_leaf(o, &o->c->queues->items[leaf]);
+
+        if (j == NULL) {
+            order_update(o, leaf);
+        } else if (try_leaf(o, leaf, j, ret)) {
+            o->last = leaf;
+            return j;
+        }
+        trial_clear(ret);
+    }
+    return NULL;
 }

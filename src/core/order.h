@@ -1,8 +1,9 @@
 /* order - whose turn it is: between leaves by the tree, inside a leaf by priority and age.
  *
- * Each leaf offers its first job that can start (it is tried, and what fails is remembered); a
- * winner tree at every inner queue keeps the best of its children, so one leaf's change costs the
- * depth times the log of the siblings.
+ * Each leaf offers its first job that can start; what fails is remembered.  A leaf first stands
+ * with the best that any of its jobs could be, and is tried only when it wins with that.  A winner
+ * tree at every inner queue keeps the best of its children, so one leaf's change costs the depth
+ * times the log of the siblings.
  */
 #ifndef MUSTER_CORE_ORDER_H
 #define MUSTER_CORE_ORDER_H
@@ -13,10 +14,9 @@ struct order;
 
 /* Build from the leaves as they are.  Lives in the plan arena. */
 struct order *order_make(struct core *c, int64_t now_ms);
-/* The job whose turn it is, NULL = nobody is left. */
-struct job *order_first(struct order *o);
-/* The leaf of this job has changed (started, promised, or the job cannot start). */
-void order_update(struct order *o, int leaf);
+/* The next job whose turn it is and that can start or claim, its trial on the ledgers; NULL =
+ * nobody can.  The caller ends ret before the next call. */
+struct job *order_next(struct order *o, struct trial *ret);
 /* The pools of a job in the order they are tried; count into ret_count, lent. */
 const int *order_pools(struct core *c, const struct job *j, int *ret_count);
 

@@ -203,30 +203,21 @@ static void plan_returns(struct core *c, int64_t now_ms)
 static void plan_turns(struct core *c, int64_t now_ms)
 {
     struct order *o = order_make(c, now_ms);
+    struct trial t = {0};
     bool claimed = false;
     struct job *j;
 
-    while (!claimed && (j = order_first(o)) != NULL) {
-        struct trial t = {0};
+    while (!claimed && (j = order_next(o, &t)) != NULL) {
+        struct head *h = forecast_head(c, j);
 
-        c->inexact = false;
-        if (trial_job(c, j, now_ms, &t)) {
-            struct head *h = forecast_head(c, j);
-
-            decide_trial(c, j, &t, now_ms);
-            if (h != NULL) {
-                forecast_drop(c, h);
-            }
-            claimed = t.kind == TRIAL_CLAIM;
-        } else {
-            order_failed(c, j);
-            forecast_blocked(c, j, now_ms);
+        decide_trial(c, j, &t, now_ms);
+        if (h != NULL) {
+            forecast_drop(c, h);
         }
-        trial_fini(&t);
-        if (!claimed) {
-            order_update(o, j->queue);
-        }
+        claimed = t.kind == TRIAL_CLAIM;
+        trial_clear(&t);
     }
+    trial_fini(&t);
 }
 
 /* ---- the plan ---- */

@@ -45,6 +45,9 @@ struct queue {
     int64_t waiting;            /* jobs */
     int64_t lowest;             /* priority of its active preemptible jobs; only if lowest_known */
     bool lowest_known;
+    int64_t largest_gu; /* of its preemptible jobs, and their sum; only if bound_known */
+    int64_t takeable_gu;
+    bool bound_known;
 };
 
 struct queue_tree {

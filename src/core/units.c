@@ -220,9 +220,9 @@ void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_u
 
 /* The lowest priority that an own-queue victim could have; nothing of the leaf goes where it is
  * above the claimant's. */
-static bool own_any(struct core *c, const struct ask *ask)
+bool units_own_any(struct core *c, const struct job *claimant)
 {
-    struct queue *q = &c->queues->items[ask->job->queue];
+    struct queue *q = &c->queues->items[claimant->queue];
 
     if (q->row->preempt_within == PREEMPT_NEVER || q->active.count == 0) {
         return false;
@@ -238,9 +238,9 @@ static bool own_any(struct core *c, const struct ask *ask)
         }
         q->lowest_known = true;
     }
-    return q->lowest < ask->job->ask->priority ||
+    return q->lowest < claimant->ask->priority ||
            (q->row->preempt_within == PREEMPT_LOWER_OR_NEWER_EQUAL &&
-            q->lowest == ask->job->ask->priority);
+            q->lowest == claimant->ask->priority);
 }
 
 bool units_any(struct core *c, const struct ask *ask, bool entitled)
@@ -255,7 +255,7 @@ bool units_any(struct core *c, const struct ask *ask, bool entitled)
     if (entitled && (c->leaving.count > 0 || c->touched.count > 0)) {
         return true; /* what is leaving may be promised */
     }
-    if (own_any(c, ask)) {
+    if (units_own_any(c, ask->job)) {
         return true;
     }
     return (entitled || ask->take) && mine->reclaim != RECLAIM_NEVER && others > 0;

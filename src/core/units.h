@@ -14,6 +14,9 @@ int64_t units_surplus(const struct job *j, int group);
 /* Units of an elastic job's tasks beyond its minimum. */
 int64_t units_surplus_gu(const struct job *j);
 
+/* Could a job of the claimant's own queue go for it?  (May say true wrongly.) */
+bool units_own_any(struct core *c, const struct job *claimant);
+
 /* Could a search find anything, cheaply told?  (May say true wrongly.) */
 bool units_any(struct core *c, const struct ask *ask, bool entitled);
 

@@ -1,0 +1,22 @@
+/* bounds - what victims could give at the most, subtree by subtree: cheap refusals before a job is
+ * tried at all.
+ *
+ * A subtree that is not over its reserve gives nothing; one that is gives what it has over, and one
+ * indivisible victim more.  Computed once a plan from sums that each leaf keeps of its jobs; never
+ * too low.
+ */
+#ifndef MUSTER_CORE_BOUNDS_H
+#define MUSTER_CORE_BOUNDS_H
+
+#include "core/job.h"
+
+struct core;
+struct bounds;
+
+/* Of the ledgers as they are; lives in the plan arena. */
+const struct bounds *bounds_make(struct core *c);
+
+/* Surely no pool can start this job now, whoever is told to stop.  (False says nothing.) */
+bool bounds_refuse(const struct bounds *b, const struct job *j);
+
+#endif
