@@ -423,18 +423,24 @@ void forecast_settled(struct core *c, const struct job *j)
     }
 }
 
-static bool overlaps(const struct head *h, const lease_tasks *tasks, size_t from)
+static bool share_device(const struct lease_task *a, const struct lease_task *b)
 {
-    for (size_t i = from; i < tasks->count; i++) {
-        const struct lease_task *t = &tasks->items[i];
+    for (int d = 0; a->node == b->node && d < a->device_count; d++) {
+        for (int e = 0; e < b->device_count; e++) {
+            if (a->devices[d].slot == b->devices[e].slot) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
 
+static bool overlaps(const struct head *h, const lease_tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->count; i++) {
         for (size_t k = 0; k < h->task_count; k++) {
-            for (int d = 0; h->tasks[k].node == t->node && d < t->device_count; d++) {
-                for (int e = 0; e < h->tasks[k].device_count; e++) {
-                    if (h->tasks[k].devices[e].slot == t->devices[d].slot) {
-                        return true;
-                    }
-                }
+            if (share_device(&tasks->items[i], &h->tasks[k])) {
+                return true;
             }
         }
     }
@@ -475,7 +481,7 @@ static bool settle_heads(struct core *c, const struct ask *ask, int64_t now_ms, 
         if (!h->binding) {
             continue;
         }
-        in_way = overlaps(h, &t->tasks, 0);
+        in_way = overlaps(h, &t->tasks);
         if (h->start_ms == 0) {
             lawful = !in_way;
         } else if (end_if_started(ask->job, now_ms) > h->start_ms &&

@@ -163,24 +163,32 @@ static void move_slice(struct device *d, const struct lease_device *part, enum l
     }
 }
 
-static void move_device(struct core *c, const struct job *job, struct node *n, struct device *d,
-                        const struct lease_device *part, enum ledger l, int sign, bool layouts)
+struct move { /* of one part of a task */
+    const struct job *job;
+    struct node *node;
+    enum ledger ledger;
+    int sign;
+    bool layouts; /* an undo restores them from its copy instead */
+};
+
+static void move_device(struct core *c, struct move m, const struct lease_device *part)
 {
+    struct device *d = &m.node->devices[part->slot];
     bool slice = part->profile >= 0;
 
-    d->gu[l] += sign * part->gu;
-    d->memory[l] += sign * part->memory_bytes;
-    d->count[l] += sign;
+    d->gu[m.ledger] += m.sign * part->gu;
+    d->memory[m.ledger] += m.sign * part->memory_bytes;
+    d->count[m.ledger] += m.sign;
     if (slice) {
-        if (layouts) {
-            move_slice(d, part, l, sign);
+        if (m.layouts) {
+            move_slice(d, part, m.ledger, m.sign);
         }
     } else if (part->gu >= d->size_gu) {
-        d->whole += sign;
+        d->whole += m.sign;
     } else {
-        share_count(c, job, d, sign);
+        share_count(c, m.job, d, m.sign);
     }
-    load_refresh(c, n, d);
+    load_refresh(c, m.node, d);
 }
 
 static void move_task(struct core *c, const struct job *job, const struct lease_task *task,
@@ -198,7 +206,7 @@ static void move_task(struct core *c, const struct job *job, const struct lease_
         if (part->profile >= 0) {
             log_layout(c, d, task->node);
         }
-        move_device(c, job, n, d, part, l, sign, true);
+        move_device(c, (struct move){job, n, l, sign, true}, part);
     }
 }
 
@@ -297,7 +305,7 @@ static void undo_task(struct core *c, const struct undo *u)
     for (int i = 0; i < u->task->device_count; i++) {
         const struct lease_device *part = &u->task->devices[i];
 
-        move_device(c, u->job, n, &n->devices[part->slot], part, u->ledger, -u->sign, false);
+        move_device(c, (struct move){u->job, n, u->ledger, -u->sign, false}, part);
     }
 }
 

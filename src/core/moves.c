@@ -70,7 +70,8 @@ static bool replace(struct core *c, const struct job *j, struct pool *pool, leas
                 numbers[count++] = j->tasks.items[i].task;
             }
         }
-        if (!place_group(c, j, pool, (int)g, numbers, count, LEDGER_PROMISED, ret)) {
+        if (!place_group(c, (struct place_ask){j, pool, (int)g, numbers, count}, LEDGER_PROMISED,
+                         ret)) {
             return false;
         }
     }

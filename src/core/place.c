@@ -322,33 +322,33 @@ static bool place_required(struct search *s, int level)
     return within >= 0 && place_within(s, within, level);
 }
 
-bool place_group(struct core *c, const struct job *job, struct pool *pool, int group,
-                 const int64_t *numbers, int64_t count, enum ledger ledger, lease_tasks *ret)
+bool place_group(struct core *c, struct place_ask ask, enum ledger ledger, lease_tasks *ret)
 {
     struct search s = {.c = c,
-                       .job = job,
-                       .pool = pool,
-                       .want = &job->ask->groups[group],
-                       .group = group,
-                       .numbers = numbers,
-                       .left = count,
+                       .job = ask.job,
+                       .pool = ask.pool,
+                       .want = &ask.job->ask->groups[ask.group],
+                       .group = ask.group,
+                       .numbers = ask.numbers,
+                       .left = ask.count,
                        .ledger = ledger,
                        .ret = ret};
     size_t mark = load_mark(c);
     size_t had = ret->count;
     bool fits;
 
-    if (count == 0) {
+    if (ask.count == 0) {
         return true;
     }
     if (s.want->required[0] != '\0') {
         int level = place_level(c, s.want->required);
 
         fits = level >= 0 && place_required(&s, level);
-    } else if (count == 1 || pool->level_count == 0) {
+    } else if (ask.count == 1 || ask.pool->level_count == 0) {
         fits = place_anywhere(&s);
     } else {
-        fits = place_on_one(&s, pool->nodes.items, pool->nodes.count) || place_within(&s, -1, -1);
+        fits = place_on_one(&s, ask.pool->nodes.items, ask.pool->nodes.count) ||
+               place_within(&s, -1, -1);
     }
     if (!fits || s.left > 0) {
         load_undo(c, mark);
@@ -371,7 +371,8 @@ bool place_start(struct core *c, const struct job *job, struct pool *pool, enum 
         for (int64_t i = 0; i < want->min_tasks; i++) {
             numbers[i] = first + i;
         }
-        if (!place_group(c, job, pool, g, numbers, want->min_tasks, ledger, ret)) {
+        if (!place_group(c, (struct place_ask){job, pool, g, numbers, want->min_tasks}, ledger,
+                         ret)) {
             load_undo(c, mark);
             ret->count = 0;
             return false;

@@ -11,10 +11,16 @@
 #include "core/job.h"
 #include "core/load.h"
 
-/* Place `count` tasks of a group, numbered by numbers, in a pool; append to ret.  False: does not
- * fit. */
-bool place_group(struct core *c, const struct job *job, struct pool *pool, int group,
-                 const int64_t *numbers, int64_t count, enum ledger ledger, lease_tasks *ret);
+struct place_ask { /* count tasks of a group, with the numbers they get */
+    const struct job *job;
+    struct pool *pool;
+    int group;
+    const int64_t *numbers;
+    int64_t count;
+};
+
+/* Place them; append to ret.  False: they do not fit. */
+bool place_group(struct core *c, struct place_ask ask, enum ledger ledger, lease_tasks *ret);
 
 /* Place the minimum of every group, for a start.  ret is empty on failure. */
 bool place_start(struct core *c, const struct job *job, struct pool *pool, enum ledger ledger,

@@ -1,0 +1,218 @@
+#include "core/hunt.h"
+
+#include "base/check.h"
+#include "core/state.h"
+
+#include <stdlib.h>
+
+void hunt_sort(unit_set *set, unit_order *by)
+{
+    if (set->count > 1) { /* qsort of nothing at NULL is not defined */
+        qsort(set->items, set->count, sizeof(set->items[0]), by);
+    }
+}
+
+/* ---- is a set lawful and sufficient? ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const struct claim_unit *x = *(const struct claim_unit *const *)a;
+    const struct claim_unit *y = *(const struct claim_unit *const *)b;
+
+    if (x->gu != y->gu) {
+        return x->gu < y->gu ? -1 : 1;
+    }
+    if (x->job->id != y->job->id) {
+        return x->job->id < y->job->id ? -1 : 1;
+    }
+    return x->at - y->at;
+}
+
+/* An indivisible victim may take its queue below the reserve; an elastic one shrinks instead: its
+ * whole is lawful only if the queue is still over once its surplus is off.  off_gu: what of it is
+ * off already. */
+bool hunt_would_shrink(struct hunt *h, const struct claim_unit *u, int64_t off_gu)
+{
+    struct core *c = h->c;
+    int pool = h->ask->pool->index;
+    int common = queue_common(c->queues, u->job->queue, h->ask->job->queue);
+    size_t mark = load_mark(c);
+    bool over = true;
+
+    if (u->kind != UNIT_WHOLE || !u->job->shape->elastic) {
+        return false;
+    }
+    load_quota(c, u->job, pool, units_surplus_gu(u->job) - off_gu, false, -1);
+    over = quota_over(c->queues, pool, u->job->queue, common);
+    load_undo(c, mark);
+    return !over;
+}
+
+/* Taking other queues' jobs the smallest first is lawful if any order is: in each queue and
+ * ancestor the largest comes last, so what was taken before it is the least it can be. */
+static bool take_lawfully(struct hunt *h, unit_set *set)
+{
+    struct core *c = h->c;
+    int pool = h->ask->pool->index;
+    int leaf = h->ask->job->queue;
+    int cover;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i]->own) {
+            claim_drop_unit(c, set->items[i], pool);
+        }
+    }
+    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu);
+    for (size_t i = 0; i < set->count; i++) {
+        const struct claim_unit *u = set->items[i];
+        int common;
+
+        if (u->own) {
+            continue;
+        }
+        common = queue_common(c->queues, u->job->queue, leaf);
+        if (!u->passer) {
+            if (!h->ask->take && (cover < 0 || queue_covers(c->queues, cover, u->job->queue))) {
+                return false;
+            }
+            if (!quota_over(c->queues, pool, u->job->queue, common) || hunt_would_shrink(h, u, 0)) {
+                return false;
+            }
+        }
+        claim_drop_unit(c, u, pool);
+    }
+    return true;
+}
+
+/* The child of `common` on the way to leaf. */
+int hunt_below(const struct queue_tree *t, int leaf, int common)
+{
+    while (t->items[leaf].parent != common) {
+        leaf = t->items[leaf].parent;
+    }
+    return leaf;
+}
+
+/* fair_share: take.  Afterwards the claimant's share of what is borrowed is not above the victim's:
+ * a / wa <= b / wb in whole numbers; weight 0 ranks after every positive one. */
+static bool share_stays_fair(const struct core *c, const struct ask *ask, const struct job *victim)
+{
+    int common = queue_common(c->queues, victim->queue, ask->job->queue);
+    int mine = hunt_below(c->queues, ask->job->queue, common);
+    int theirs = hunt_below(c->queues, victim->queue, common);
+    int64_t my_weight = c->queues->items[mine].row->weight;
+    int64_t their_weight = c->queues->items[theirs].row->weight;
+    int64_t my_share = quota_borrowed(c->queues, ask->pool->index, mine);
+    int64_t their_share = quota_borrowed(c->queues, ask->pool->index, theirs);
+
+    if ((my_weight == 0) != (their_weight == 0)) {
+        return my_share == 0 || my_weight > 0;
+    }
+    if (my_weight == 0) {
+        my_weight = their_weight = 1;
+    }
+    return (int128)my_share * their_weight <= (int128)their_share * my_weight;
+}
+
+static bool take_is_fair(struct hunt *h, const unit_set *set)
+{
+    struct core *c = h->c;
+    size_t mark = load_mark(c);
+    bool fair = true;
+
+    if (!h->ask->take) {
+        return true;
+    }
+    load_quota(c, h->ask->job, h->ask->pool->index, h->ask->need_gu, false, 1);
+    for (size_t i = 0; i < set->count && fair; i++) {
+        fair = share_stays_fair(c, h->ask, set->items[i]->job);
+    }
+    load_undo(c, mark);
+    return fair;
+}
+
+/* No set member twice: a whole job and its single tasks, or more tasks than its surplus. */
+static bool is_proper(const unit_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct claim_unit *u = set->items[i];
+        int64_t same = 0;
+        int64_t have = 0;
+
+        if (u->kind != UNIT_TASK) {
+            continue;
+        }
+        for (size_t k = 0; k < set->count; k++) {
+            const struct claim_unit *o = set->items[k];
+
+            if (o->job != u->job) {
+                continue;
+            }
+            if (o->kind == UNIT_WHOLE) {
+                return false;
+            }
+            same += u->job->tasks.items[o->at].group == u->job->tasks.items[u->at].group;
+        }
+        for (size_t k = 0; k < u->job->tasks.count; k++) {
+            const struct lease_task *t = &u->job->tasks.items[k];
+
+            have += t->group == u->job->tasks.items[u->at].group && load_ledger(t) == LEDGER_HELD;
+        }
+        if (have - same < u->job->ask->groups[u->job->tasks.items[u->at].group].min_tasks) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does the set work?  The ledgers are as before afterwards; ret_harm is what it would do. */
+bool hunt_works(struct hunt *h, unit_set *set, struct harm *ret_harm)
+{
+    struct core *c = h->c;
+    size_t mark = load_mark(c);
+    lease_tasks tasks = {0};
+    bool works = false;
+
+    if (!is_proper(set)) {
+        return false;
+    }
+    hunt_sort(set, by_size);
+    if (take_lawfully(h, set) && claim_quota_fits(c, h->ask) && take_is_fair(h, set)) {
+        *ret_harm = harm_of(c, h->ask, set->items, (int)set->count);
+        works = claim_place(c, h->ask, LEDGER_PROMISED, &tasks);
+    }
+    load_undo(c, mark);
+    vec_fini(&tasks);
+    return works;
+}
+
+void hunt_keep(struct hunt *h, const unit_set *set, const struct harm *harm)
+{
+    struct harm kept = *harm;
+
+    kept.units = arena_copy(h->c->plan_arena, set->items, set->count * sizeof(set->items[0]));
+    vec_push(&h->works, kept);
+    h->found = true;
+}
+
+/* Priorities are compared inside one queue only, which is no order over all sets: first a set goes
+ * that another beats by priority and nothing before it, then the least of the rest is taken. */
+void hunt_choose(struct hunt *h)
+{
+    const struct harm *best = NULL;
+
+    for (size_t i = 0; i < h->works.count; i++) {
+        const struct harm *a = &h->works.items[i];
+        bool beaten = false;
+
+        for (size_t k = 0; k < h->works.count && !beaten; k++) {
+            beaten = k != i && harm_beats_by_priority(&h->works.items[k], a);
+        }
+        if (!beaten && (best == NULL || harm_less(a, best))) {
+            best = a;
+        }
+    }
+    for (int i = 0; best != NULL && i < best->count; i++) {
+        vec_push(&h->best, best->units[i]);
+    }
+}

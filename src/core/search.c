@@ -1,0 +1,349 @@
+/* claim_search: up to CLAIM_EXACT_MAX candidates all sets are tried, smallest first, without the
+ * supersets of those that work; above, node by node for a claim of one task, and by greedy orders.
+ * Sums refuse what could never do. */
+#include "base/check.h"
+#include "core/greedy.h"
+#include "core/place.h"
+#include "core/state.h"
+
+#include <stdlib.h>
+
+#define NODES_TRIED_MAX 16
+
+/* ---- all sets ---- */
+
+static bool has_subset(const unsigned *good, int count, unsigned mask)
+{
+    for (int i = 0; i < count; i++) {
+        if ((good[i] & mask) == good[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Could the set free enough at all?  Cards and units are counted, nothing is placed. */
+static bool frees_enough(const struct hunt *h, const unit_set *set)
+{
+    int64_t free_gu = h->ask->pool->capacity_gu - h->ask->pool->taken_gu;
+
+    for (size_t i = 0; i < set->count; i++) {
+        free_gu += set->items[i]->gu;
+    }
+    return free_gu >= h->ask->need_gu;
+}
+
+/* The next larger number with as many bits set. */
+static unsigned next_of_size(unsigned mask)
+{
+    unsigned low = mask & (0U - mask);
+    unsigned ripple = mask + low;
+
+    return ripple | (((mask ^ ripple) >> 2) / low);
+}
+
+static void try_mask(struct hunt *h, const unit_set *from, unsigned mask, unit_set *set,
+                     unsigned *good, int *good_count)
+{
+    struct harm harm;
+
+    if (has_subset(good, *good_count, mask)) {
+        return; /* a member of it could stay */
+    }
+    vec_clear(set);
+    for (unsigned i = 0; i < from->count; i++) {
+        if ((mask >> i & 1) != 0) {
+            vec_push(set, from->items[i]);
+        }
+    }
+    if (frees_enough(h, set) && hunt_works(h, set, &harm)) {
+        good[(*good_count)++] = mask;
+        hunt_keep(h, set, &harm);
+    }
+}
+
+/* All sets, the smaller first. */
+static void try_all_sets(struct hunt *h, const unit_set *from)
+{
+    unsigned limit = 1U << from->count;
+    unsigned *good = arena_new(h->c->plan_arena, limit, sizeof(*good));
+    int good_count = 0;
+    unit_set set = {0};
+
+    for (unsigned size = 1; size <= from->count; size++) {
+        for (unsigned mask = (1U << size) - 1; mask < limit; mask = next_of_size(mask)) {
+            try_mask(h, from, mask, &set, good, &good_count);
+        }
+    }
+    vec_fini(&set);
+}
+
+/* ---- a claim of one task: node by node ---- */
+
+struct node_bid {
+    int node;
+    int64_t cost; /* of the cheapest units that free enough units there: a bound, not a plan */
+    unit_set units;
+};
+
+static int by_bid(const void *a, const void *b)
+{
+    const struct node_bid *x = a;
+    const struct node_bid *y = b;
+
+    return x->cost != y->cost ? (x->cost < y->cost ? -1 : 1) : x->node - y->node;
+}
+
+/* List the unit with every node that one of its tasks lies on. */
+static void list_by_node(const struct claim_unit *u, struct node_bid *by_node)
+{
+    const lease_tasks *tasks = u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+
+    for (size_t i = 0; i < tasks->count; i++) {
+        unit_set *list = &by_node[tasks->items[i].node].units;
+
+        if ((u->kind != UNIT_TASK || (int)i == u->at) &&
+            (list->count == 0 || list->items[list->count - 1] != u)) {
+            vec_push(list, u);
+        }
+    }
+}
+
+static void price_node(struct hunt *h, struct node_bid *bid)
+{
+    const struct node *n = h->c->nodes.items[bid->node];
+    int64_t free_gu = 0;
+
+    for (int i = 0; i < n->device_count; i++) {
+        free_gu += n->devices[i].capacity_gu - n->devices[i].taken_gu;
+    }
+    hunt_sort(&bid->units, greedy_by_cost);
+    for (size_t i = 0; i < bid->units.count && free_gu < h->ask->need_gu; i++) {
+        free_gu += bid->units.items[i]->gu;
+        bid->cost += bid->units.items[i]->cost_gu_ms;
+    }
+    if (free_gu < h->ask->need_gu) {
+        vec_clear(&bid->units); /* not even all of them would do */
+    }
+}
+
+static void try_nodes(struct hunt *h)
+{
+    size_t count = h->c->nodes.count;
+    struct node_bid *bids = arena_new(h->c->plan_arena, count, sizeof(*bids));
+    size_t tried = 0;
+
+    for (size_t i = 0; i < h->units.count; i++) {
+        list_by_node(&h->units.items[i], bids);
+    }
+    for (size_t i = 0; i < count; i++) {
+        bids[i].node = (int)i;
+        if (bids[i].units.count > 0) {
+            price_node(h, &bids[i]);
+        }
+    }
+    qsort(bids, count, sizeof(bids[0]), by_bid);
+    for (size_t i = 0; i < count; i++) {
+        if (bids[i].units.count > 0 && node_usable(h->c->nodes.items[bids[i].node]) &&
+            (tried < NODES_TRIED_MAX || !h->found)) {
+            tried++;
+            if (bids[i].units.count <= CLAIM_EXACT_MAX) {
+                try_all_sets(h, &bids[i].units);
+            } else {
+                greedy_try(h, &bids[i].units);
+            }
+        }
+        vec_fini(&bids[i].units);
+    }
+}
+
+/* ---- the search ---- */
+
+static bool is_one_task(const struct ask *ask)
+{
+    const struct fact_job_submitted *want = ask->job->ask;
+
+    if (ask->group >= 0) {
+        return ask->count == 1;
+    }
+    return want->group_count == 1 && want->groups[0].min_tasks == 1;
+}
+
+/* What the candidates of other queues could give at the most, subtree by subtree below the common
+ * ancestor: what it has over its reserve and one indivisible victim more. */
+static int64_t others_could_give(const struct hunt *h)
+{
+    struct core *c = h->c;
+    int pool = h->ask->pool->index;
+    int64_t *most = arena_new(c->plan_arena, (size_t)c->queues->count + 1, sizeof(*most));
+    int64_t *sum = arena_new(c->plan_arena, (size_t)c->queues->count + 1, sizeof(*sum));
+    int64_t gu = 0;
+
+    for (size_t i = 0; i < h->units.count; i++) {
+        const struct claim_unit *u = &h->units.items[i];
+        int common, q;
+
+        if (u->own || u->kind == UNIT_TASK) {
+            continue;
+        }
+        if (u->passer) {
+            gu += u->gu;
+            continue;
+        }
+        common = queue_common(c->queues, u->job->queue, h->ask->job->queue);
+        q = hunt_below(c->queues, u->job->queue, common);
+        sum[q] += u->gu;
+        most[q] = u->gu > most[q] ? u->gu : most[q];
+    }
+    for (int q = 0; q < c->queues->count; q++) {
+        int64_t bound = quota_borrowed(c->queues, pool, q) + most[q];
+
+        gu += sum[q] < bound ? sum[q] : bound;
+    }
+    return gu;
+}
+
+/* Idle units, what is leaving and what candidates could give together: are they as much as is
+ * asked? */
+static bool sums_suffice(const struct hunt *h)
+{
+    const struct pool *p = h->ask->pool;
+    int64_t gu = p->capacity_gu - p->taken_gu;
+
+    for (int q = 0; q < h->c->queues->count; q++) {
+        if (h->c->queues->items[q].parent < 0) {
+            gu += h->c->queues->items[q].quotas[p->index].stopping;
+        }
+    }
+    for (size_t i = 0; i < h->units.count; i++) {
+        gu +=
+            h->units.items[i].own && h->units.items[i].kind != UNIT_TASK ? h->units.items[i].gu : 0;
+    }
+    return gu >= h->ask->need_gu || gu + others_could_give(h) >= h->ask->need_gu;
+}
+
+/* With every candidate gone, lawful or not: if it cannot be placed even then, no set will do.
+ * (Several groups are placed one after the other, where more room can lead astray: they are
+ * searched.) */
+static bool hopeless(struct hunt *h)
+{
+    struct core *c = h->c;
+    size_t mark = load_mark(c);
+    lease_tasks tasks = {0};
+    bool placed;
+
+    if (h->ask->group < 0 && h->ask->job->ask->group_count > 1) {
+        return false;
+    }
+    for (size_t i = 0; i < h->units.count; i++) {
+        const struct claim_unit *u = &h->units.items[i];
+
+        if (u->kind != UNIT_TASK) { /* single tasks go with their whole job */
+            claim_drop_unit(c, u, h->ask->pool->index);
+        }
+    }
+    placed = claim_place(c, h->ask, LEDGER_PROMISED, &tasks);
+    load_undo(c, mark);
+    vec_fini(&tasks);
+    return !placed;
+}
+
+static void hunt_all(struct hunt *h)
+{
+    unit_set all = {0};
+
+    for (size_t i = 0; i < h->units.count; i++) {
+        vec_push(&all, &h->units.items[i]);
+    }
+    if (all.count <= CLAIM_EXACT_MAX) {
+        try_all_sets(h, &all);
+    } else {
+        if (is_one_task(h->ask)) {
+            try_nodes(h);
+        }
+        if (!h->found || !is_one_task(h->ask)) {
+            greedy_try(h, &all);
+        }
+    }
+    vec_fini(&all);
+}
+
+static bool conclude(struct hunt *h, struct trial *ret, size_t mark)
+{
+    struct core *c = h->c;
+    const struct ask *ask = h->ask;
+    struct lease_task *tasks;
+
+    /* place once more as the search did, on the ledgers without victims: the tasks are the promise
+     */
+    for (size_t i = 0; i < h->best.count; i++) {
+        claim_drop_unit(c, h->best.items[i], ask->pool->index);
+    }
+    if (!claim_place(c, ask, LEDGER_PROMISED, &ret->tasks)) {
+        CHECK(!"a set that worked does not work");
+    }
+    load_undo(c, mark);
+    for (size_t i = 0; i < h->best.count; i++) {
+        vec_push(&ret->victims, *h->best.items[i]);
+    }
+    claim_settle(c, ask, ret);
+    tasks = arena_copy(c->plan_arena, ret->tasks.items, ret->tasks.count * sizeof(*tasks));
+    for (size_t i = 0; i < ret->tasks.count; i++) {
+        load_put(c, ask->job, &tasks[i], LEDGER_PROMISED); /* the log outlives the trial */
+    }
+    load_quota(c, ask->job, ask->pool->index, ask->need_gu, false, 1);
+    ret->kind = TRIAL_CLAIM;
+    ret->pool = ask->pool;
+    ret->need_gu = ask->need_gu;
+    ret->candidates = (int64_t)h->units.count;
+    ret->exact = h->units.count <= CLAIM_EXACT_MAX;
+    return true;
+}
+
+/* What is leaving is promised without a victim to those within reserve, to a planned start, and
+ * back to a victim whose claimant went away; a borrower uses what is idle. */
+static bool may_wait_only(const struct core *c, const struct ask *ask)
+{
+    return ask->planned || ask->leaving_only ||
+           quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0;
+}
+
+bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *ret)
+{
+    struct hunt h = {.c = c, .ask = ask};
+    size_t mark = load_mark(c);
+    unit_set none = {0};
+    struct harm harm;
+    bool wait_only;
+    bool found;
+
+    h.leaving_gu = c->queues->items[ask->job->queue].quotas[ask->pool->index].stopping;
+    wait_only = may_wait_only(c, ask);
+    if (!ask->leaving_only) {
+        units_gather(c, ask, now_ms,
+                     &h.units); /* before what is leaving is off: never fewer than after */
+    }
+    if (!sums_suffice(&h)) {
+        vec_fini(&h.units);
+        return false;
+    }
+    claim_drop_leaving(c, ask->pool->index);
+    if (hunt_works(&h, &none, &harm)) {
+        h.found = wait_only; /* what is leaving anyway is enough: take nobody, and promise it to
+                                those who may be */
+    } else if (h.units.count > 0 && !hopeless(&h)) {
+        hunt_all(&h);
+    }
+    found = h.found;
+    hunt_choose(&h);
+    if (found) {
+        conclude(&h, ret, mark);
+    } else {
+        load_undo(c, mark);
+    }
+    vec_fini(&none);
+    vec_fini(&h.best);
+    vec_fini(&h.works);
+    vec_fini(&h.units);
+    return found;
+}
