@@ -402,6 +402,7 @@ void fold_rebuild(struct core *c)
     bool off = c->undo.off;
 
     c->undo.off = true;
+    c->rebuilding = true;
     for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
         struct job *j = i->value;
 
@@ -437,5 +438,6 @@ void fold_rebuild(struct core *c)
         ((struct job *)i->value)->timer_ms = 0;
         reenter_job(c, i->value);
     }
+    c->rebuilding = false;
     c->undo.off = off;
 }

@@ -3,6 +3,7 @@
 #include "core/load.h"
 
 #include "base/check.h"
+#include "core/decay.h"
 #include "core/state.h"
 
 static int64_t max64(int64_t a, int64_t b)
@@ -243,6 +244,9 @@ void load_quota(struct core *c, const struct job *job, int pool, int64_t gu, boo
 
     if (gu == 0) {
         return;
+    }
+    if (c->undo.off && !c->rebuilding) {
+        decay_touch(c, job->queue); /* a fact changes usage; a plan only tries */
     }
     quota_add(c->queues, job->queue, pool, use, sign);
     if (!c->undo.off) {

@@ -79,20 +79,22 @@ void meter_commit(struct core *c)
     }
 }
 
-void meter_lost(struct core *c, int64_t queue_id, int64_t gu_ms)
+struct meter_queue *meter_queue_row(struct meter *m, int64_t queue_id)
 {
-    struct meter *m = &c->meter;
-
-    if (gu_ms == 0) {
-        return;
-    }
     for (size_t i = 0; i < m->queues.count; i++) {
         if (m->queues.items[i].queue == queue_id) {
-            m->queues.items[i].lost_gu_ms += gu_ms;
-            return;
+            return &m->queues.items[i];
         }
     }
-    vec_push(&m->queues, (struct meter_queue){.queue = queue_id, .lost_gu_ms = gu_ms});
+    vec_push(&m->queues, (struct meter_queue){.queue = queue_id});
+    return &m->queues.items[m->queues.count - 1];
+}
+
+void meter_lost(struct core *c, int64_t queue_id, int64_t gu_ms)
+{
+    if (gu_ms != 0) {
+        meter_queue_row(&c->meter, queue_id)->lost_gu_ms += gu_ms;
+    }
 }
 
 const char *meter_check(const struct core *c)

@@ -23,6 +23,8 @@ struct meter_pool {
 struct meter_queue {
     int64_t queue; /* id */
     int128 lost_gu_ms;
+    int128 decayed_gu_ms; /* used lately, as of decayed_ms; see core/decay.h */
+    int64_t decayed_ms;
 };
 
 struct meter_sample { /* of a pool before a fact changed it */
@@ -45,6 +47,8 @@ void meter_fini(struct meter *m);
 void meter_sample(struct core *c, int64_t now_ms);
 void meter_commit(struct core *c);
 void meter_lost(struct core *c, int64_t queue_id, int64_t gu_ms);
+/* The row of a queue, made if it is new. */
+struct meter_queue *meter_queue_row(struct meter *m, int64_t queue_id);
 /* The first broken sum, in words, or NULL. */
 const char *meter_check(const struct core *c);
 

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "core/bounds.h"
+#include "core/decay.h"
 #include "core/place.h"
 #include "core/trial.h"
 
@@ -254,6 +255,12 @@ static bool comes_first(const struct order *o, int a, int b)
     if (verdict == 0 && o->c->policy->fair_share != FAIR_NONE && ka->pool == kb->pool &&
         ka->pool >= 0) {
         verdict = compare_shares(o, a, b);
+    }
+    if (verdict == 0 && ka->job->ask->priority == kb->job->ask->priority &&
+        o->c->policy->decay_half_life_ms > 0) {
+        int128 lately = decay_used(o->c, a, o->now_ms) - decay_used(o->c, b, o->now_ms);
+
+        verdict = lately < 0 ? -1 : lately > 0;
     }
     return verdict != 0 ? verdict < 0 : order_earlier(ka->job, kb->job);
 }

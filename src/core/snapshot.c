@@ -428,8 +428,10 @@ static void fill_meters(const struct core *c, struct snap *s, struct arena *a)
         struct snap_meter *m = &s->queues[s->queue_count++];
 
         m->id = c->meter.queues.items[i].queue;
-        m->sums = arena_new(a, 2, sizeof(int64_t));
+        m->sums = arena_new(a, 5, sizeof(int64_t));
         put_sum(m, c->meter.queues.items[i].lost_gu_ms);
+        put_sum(m, c->meter.queues.items[i].decayed_gu_ms);
+        m->sums[m->sum_count++] = c->meter.queues.items[i].decayed_ms;
     }
 }
 
@@ -664,8 +666,13 @@ static void read_meters(struct core *c, const struct snap *s)
         vec_push(&c->meter.pools, row);
     }
     for (size_t i = 0; i < s->queue_count; i++) {
-        vec_push(&c->meter.queues, (struct meter_queue){.queue = s->queues[i].id,
-                                                        .lost_gu_ms = get_sum(&s->queues[i], 0)});
+        const struct snap_meter *m = &s->queues[i];
+
+        vec_push(&c->meter.queues,
+                 (struct meter_queue){.queue = m->id,
+                                      .lost_gu_ms = get_sum(m, 0),
+                                      .decayed_gu_ms = get_sum(m, 2),
+                                      .decayed_ms = m->sum_count > 4 ? m->sums[4] : 0});
     }
 }
 

@@ -59,6 +59,7 @@ struct core {
     struct omap broken;    /* jobs below their minimum by a fault, by id */
     struct omap growing;   /* active elastic jobs below their size, by id */
     struct meter meter;
+    bool rebuilding; /* usage is put together again: nothing changes */
     /* planner's scratch */
     struct undo_log undo;
     struct arena *plan_arena;

@@ -83,6 +83,7 @@ static void study_limits(struct study *s, const struct ask *ask)
         b->queue = t->items[q].id;
         b->need_gu = ask->need_gu;
         b->have_gu = own->limit - (own->plain - own->stopping);
+        b->have_gu = b->have_gu > 0 ? b->have_gu : 0; /* a limit that was lowered below usage */
     }
 }
 
@@ -401,35 +402,61 @@ static void study_heads(struct study *s, const struct ask *ask)
     }
 }
 
+/* Why nothing can be taken back for an entitled claim: the setting, the age of those that could go,
+ * or nobody is over. */
+static const char *no_victim_text(struct study *s, const struct ask *ask)
+{
+    struct core *c = s->c;
+    const struct queue *own = &c->queues->items[s->job->queue];
+    int over = c->queues->over_leaves[ask->pool->index];
+
+    if (own->row->reclaim == RECLAIM_NEVER) {
+        return arena_printf(s->a, "queue %s takes nothing back from others (reclaim: never)",
+                            own->name);
+    }
+    over -= own->quotas[ask->pool->index].used > own->quotas[ask->pool->index].mine;
+    if (over <= 0) {
+        return "no other queue uses more than its reserve, so nothing can be taken back for it";
+    }
+    return arena_printf(s->a,
+                        "%d other queue%s use%s more than its reserve, but what runs there cannot "
+                        "be told to stop for it "
+                        "now: it is not preemptible, too young (min_run), of a higher priority, or "
+                        "would not make room",
+                        over, over == 1 ? "" : "s", over == 1 ? "s" : "");
+}
+
 static void study_victims(struct study *s, const struct ask *ask)
 {
     struct core *c = s->c;
     size_t mark = load_mark(c);
     claim_units units = {0};
     struct why_blocker *b;
+    const struct queue *q = &c->queues->items[s->job->queue];
+    const struct queue_quota *own = &q->quotas[ask->pool->index];
+    int64_t left = own->mine > own->used ? own->mine - own->used : 0;
     bool entitled = quota_cover(c->queues, s->job->queue, ask->pool->index, ask->need_gu) >= 0;
 
     claim_drop_leaving(c, ask->pool->index);
     units_gather(c, ask, s->now_ms, &units);
     load_undo(c, mark);
     if (units.count == 0 || !entitled) {
-        const struct queue_quota *own = &c->queues->items[s->job->queue].quotas[ask->pool->index];
+        const char *remedy = entitled || left == 0
+                                 ? ""
+                                 : arena_printf(s->a, "ask for %s GPUs or less", gpus(s, left));
 
-        b = blocker(
-            s, WHY_NO_VICTIM,
-            entitled
-                ? "nobody uses more than its reserve, so nothing can be taken back for it"
-                : arena_printf(
-                      s->a,
-                      "beyond the reserve of queue %s (%s, in use %s) a job takes nothing back",
-                      c->queues->items[s->job->queue].name, gpus(s, own->mine), gpus(s, own->used)),
-            entitled
-                ? ""
-                : arena_printf(s->a, "ask for %s GPUs or less", gpus(s, own->mine - own->used)));
+        b = blocker(s, WHY_NO_VICTIM,
+                    entitled ? no_victim_text(s, ask)
+                             : arena_printf(s->a,
+                                            "it is beyond the reserve of queue %s (%s, in use %s), "
+                                            "and beyond its reserve "
+                                            "a queue takes nothing back from others",
+                                            q->name, gpus(s, own->mine), gpus(s, own->used)),
+                    remedy);
         b->pool = ask->pool->id;
         b->queue = s->job->queue_id;
         b->need_gu = ask->need_gu;
-        b->have_gu = own->mine > own->used ? own->mine - own->used : 0;
+        b->have_gu = left;
     }
     vec_fini(&units);
 }
@@ -525,8 +552,10 @@ static const char *summary(struct study *s)
     const struct job *j = s->job;
 
     if (job_is_waiting(j)) {
-        return arena_printf(s->a, "waits for %s in queue %s", span(s, s->now_ms - j->age_ms),
-                            s->c->queues->items[j->queue].name);
+        return s->now_ms > j->age_ms
+                   ? arena_printf(s->a, "waits for %s in queue %s", span(s, s->now_ms - j->age_ms),
+                                  s->c->queues->items[j->queue].name)
+                   : arena_printf(s->a, "waits in queue %s", s->c->queues->items[j->queue].name);
     }
     if (j->state == JOB_STATE_HELD) {
         return "is held: it waits to be released";
