@@ -1,5 +1,6 @@
 #include "cli/verb.h"
 
+#include "base/argline.h"
 #include "base/check.h"
 #include "base/quantity.h"
 #include "cli/display.h"
@@ -241,11 +242,7 @@ int verb_run(const struct verb *verb, int argc, char **argv)
     }
     str_addf(&name, "muster %s", verb->name);
     argv[0] = name.text;
-    argp_err_exit_status = 2;
-    if (argp_parse(&argp, argc, argv, verb->mode == VERB_REST ? ARGP_IN_ORDER : 0, NULL, &parse) !=
-        0) {
-        return 2;
-    }
+    argline_parse(&argp, argc, argv, verb->mode == VERB_REST ? ARGP_IN_ORDER : 0, &parse);
     status = verb->run(&cli, &args);
     client_close(cli.client);
     vec_fini(&args.given);

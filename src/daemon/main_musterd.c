@@ -1,4 +1,5 @@
 /* musterd - the daemon: its command line. */
+#include "base/argline.h"
 #include "base/check.h"
 #include "config/config.h"
 #include "daemon/crashmark.h"
@@ -106,10 +107,10 @@ static int check_file(const char *path)
                config.policy.pool_count, config.policy.queue_count, config.policy.node_count,
                config.policy.user_count);
     } else if (c.count == 0) {
-        fprintf(stderr, "%s\n", err.text);
+        fprintf(stderr, "musterd: %s: %s\n", err_name(rc), err.text);
     }
     for (size_t i = 0; i < c.count; i++) {
-        fprintf(stderr, "%s\n", c.items[i].text);
+        fprintf(stderr, "%s [%s]\n", c.items[i].text, err_name((int)c.items[i].code));
     }
     if (c.total > c.count) {
         fprintf(stderr, "%s: and %zu more\n", path, c.total - c.count);
@@ -154,7 +155,7 @@ int main(int argc, char **argv)
 
     setlocale(LC_ALL, "C.UTF-8");
     argp_program_version_hook = print_version;
-    argp_parse(&ARGP, argc, argv, 0, NULL, &a);
+    argline_parse(&ARGP, argc, argv, 0, &a);
     if (a.settings) {
         return print_settings();
     }

@@ -1,5 +1,6 @@
 /* muster-journal - look at and check a journal without musterd, or beside it: the file is opened
  * for reading only and never locked. */
+#include "base/argline.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define TAIL_DEFAULT 20
@@ -383,18 +385,32 @@ static const struct argp ARGP = {
     NULL,
     NULL};
 
+/* A state directory stands for the journal in it. */
+static char *journal_path(const char *given)
+{
+    struct str path = {0};
+    struct stat st;
+
+    str_add(&path, given);
+    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode)) {
+        str_add(&path, "/journal.db");
+    }
+    return str_take(&path);
+}
+
 int main(int argc, char **argv)
 {
     struct request r = {.count = -1};
+    CLEANUP(mem_freep) char *path = NULL;
     struct journal *j = NULL;
     struct err err = {0};
     int rc = 0;
 
     argp_program_version = "muster-journal " MUSTER_VERSION;
-    argp_err_exit_status = 2;
-    argp_parse(&ARGP, argc, argv, 0, NULL, &r);
+    argline_parse(&ARGP, argc, argv, 0, &r);
     if (r.command->opens) {
-        rc = journal_open_sqlite(r.path, true, &j, &err);
+        path = journal_path(r.path);
+        rc = journal_open_sqlite(path, true, &j, &err);
     }
     rc = rc != 0 ? rc : r.command->run(j, &r, &err);
     journal_close(j);
@@ -402,7 +418,7 @@ int main(int argc, char **argv)
         rc = err_set(&err, ERR_IO, "cannot write: %s", strerror(errno));
     }
     if (rc != 0) {
-        fprintf(stderr, "muster-journal: %s [%s]\n", err.text, err_name(rc));
+        fprintf(stderr, "muster-journal: %s: %s\n", err_name(rc), err.text);
         return err_exit(rc);
     }
     return 0;
