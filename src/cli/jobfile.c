@@ -210,7 +210,13 @@ static int read_value(struct jobfile *j, const struct jobspec_field *f, const ya
         return read_bool(j, node, f->field, ret, err);
     }
     rc = jobspec_value(f, scalar(node), ret, &why);
-    return rc == 0 ? 0 : fail(j, node, err, f->field, why.text);
+    if (rc != 0) {
+        (void)fail(j, node, err, f->field, why.text);
+        if (err != NULL) {
+            err->code = why.code; /* the place is the file's, the kind is the value's */
+        }
+    }
+    return rc;
 }
 
 static int read_member(struct jobfile *j, const yaml_node_pair_t *pair, const char *prefix,

@@ -65,6 +65,14 @@ const struct jobspec_field *jobspec_member(const char *name, bool group)
 
 /* ---- values ---- */
 
+/* "-12", however long. */
+static bool is_whole(const char *text)
+{
+    const char *digits = text[0] == '-' ? text + 1 : text;
+
+    return digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0';
+}
+
 static int value_int(const struct jobspec_field *f, const char *text, json_t **ret, struct err *err)
 {
     int64_t value;
@@ -72,6 +80,10 @@ static int value_int(const struct jobspec_field *f, const char *text, json_t **r
     if (str_to_int(text, &value)) {
         *ret = json_integer(value);
         return 0;
+    }
+    if (is_whole(text)) {
+        return err_set(err, ERR_RANGE, "%.40s%s is more than any number here may be", text,
+                       strlen(text) > 40 ? "..." : "");
     }
     if (strcmp(f->field, "gpus") == 0 && strpbrk(text, "./") != NULL) {
         return err_set(err, ERR_INVALID,

@@ -97,7 +97,8 @@ static void unknown_fields_are_errors(void **state)
 static void wrong_values_are_errors(void **state)
 {
     (void)state;
-    refused("gpus: eight\n", ERR_SYNTAX, "job.yaml:1:7: gpus: 'eight' is not a whole number");
+    refused("gpus: eight\n", ERR_INVALID, "job.yaml:1:7: gpus: 'eight' is not a whole number");
+    assert_int_equal(take("gpus: 99999999999999999999\n"), ERR_RANGE);
     refused("gpus: [8]\n", ERR_SYNTAX, "job.yaml:1:7: gpus: one value is wanted here");
     refused("hold: yes\n", ERR_SYNTAX, "job.yaml:1:7: hold: true or false is wanted");
     refused("nodes: n1\n", ERR_SYNTAX, "job.yaml:1:8: nodes: a list is wanted, e.g. [a, b]");
