@@ -122,11 +122,14 @@ static int run_create(struct cli *cli, const struct args *args)
     if (!view_raw(&cli->view, answer)) {
         struct str until = {0};
 
-        display_time(&until, member_int(answer, "expires_ms"), cli->view.local);
+        str_add(&until, member_int(answer, "expires_ms") > 0 ? "until " : "without an end");
+        if (member_int(answer, "expires_ms") > 0) {
+            display_time(&until, member_int(answer, "expires_ms"), cli->view.local);
+        }
         printf("%s\n", member_text(answer, "token"));
         fflush(stdout);
-        fprintf(stderr, "muster: token %s, until %s; it is shown only now\n",
-                member_text(answer, "id"), str_text(&until));
+        fprintf(stderr, "muster: token %s, %s; it is shown only now\n", member_text(answer, "id"),
+                str_text(&until));
         str_fini(&until);
     }
     return 0;

@@ -147,13 +147,31 @@ static int look_for_crashes(struct daemon *d, struct err *err)
     return 0;
 }
 
+/* A journal that is gone must not begin anew beside what it spoke of: its job numbers would be
+ * given out again, and with them other people's logs and checkpoints. */
+static int check_not_lost(const struct daemon *d, const char *path, struct err *err)
+{
+    CLEANUP(mem_freep) char *logs = under(d->state, "logs");
+
+    if (access(path, F_OK) == 0 || access(logs, F_OK) != 0) {
+        return 0;
+    }
+    return err_set(err, ERR_JOURNAL_DAMAGED,
+                   "%s is missing, and the directory was in use; restore it from a copy, or begin "
+                   "anew in another directory",
+                   path);
+}
+
 int opening_engine(struct daemon *d, struct err *err)
 {
     CLEANUP(mem_freep) char *path = under(d->state, "journal.db");
     struct engine_config config = {.snapshot_every = SNAPSHOT_EVERY};
     struct daemon_site *site = NULL;
-    int rc = journal_open_sqlite(path, false, &d->journal, err);
+    int rc = check_not_lost(d, path, err);
 
+    if (rc == 0) {
+        rc = journal_open_sqlite(path, false, &d->journal, err);
+    }
     if (rc != 0) {
         return rc;
     }

@@ -243,8 +243,7 @@ int listener_tcp(const char *address, bool any, struct listener *ret, struct err
     }
     if (!any && !is_loopback(info->ai_addr)) {
         rc = err_set(err, ERR_FORBIDDEN,
-                     "%.80s is not loopback: the API is plain HTTP, put a TLS proxy in front (or "
-                     "say that any address is meant)",
+                     "%.80s is not loopback: the API is plain HTTP, put a TLS proxy in front",
                      address);
     } else {
         rc = open_tcp(info, address, ret, err);

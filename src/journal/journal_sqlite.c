@@ -432,7 +432,7 @@ static int find_file(const struct journal_sqlite *s, bool read_only, struct err 
         return st.st_size > 0 ? 0
                               : err_set(err, ERR_JOURNAL_DAMAGED,
                                         "%s is empty, which a journal never is; restore it from a "
-                                        "copy, or move it away to begin anew",
+                                        "copy, or begin anew in another directory",
                                         s->path);
     }
     if (errno != ENOENT) {
