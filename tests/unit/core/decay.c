@@ -1,10 +1,12 @@
 /* Usage decay in fixed point. */
 #include "core/decay.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 #define HOUR ((int64_t)3600 * 1000)
 
