@@ -70,7 +70,7 @@ static bool is_whole(const char *text)
 {
     const char *digits = text[0] == '-' ? text + 1 : text;
 
-    return digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0';
+    return digits[0] > '0' && digits[strspn(digits, "0123456789")] == '\0';
 }
 
 static int value_int(const struct jobspec_field *f, const char *text, json_t **ret, struct err *err)

@@ -89,7 +89,7 @@ static void a_wrong_value_names_the_option(void **state)
     assert_int_equal(set("--gpus", "0.5"), ERR_INVALID);
     assert_non_null(strstr(err.text, "share"));
     assert_int_equal(set("--gpus", "99999999999999999999"), ERR_RANGE);
-    assert_int_equal(set("--tasks", "08"), ERR_RANGE);
+    assert_int_equal(set("--tasks", "08"), ERR_INVALID);
     assert_true(set("--time", "12") < 0);
     assert_true(set("--share", "one") < 0);
     assert_true(set("--memory", "8GB") < 0);
