@@ -166,8 +166,8 @@ static void what_is_no_line_is_named_by_its_column(void **state)
         "{\"seq\":99999999999999999999,\"epoch\":0",
         "{\"seq\":1,\"epoch\":0,\"at_ms\":0,\"true_at_ms\":0,\"precision_ms\":0,\"kind\":\"\"",
         "{\"seq\":1,\"epoch\":0,\"at_ms\":0,\"true_at_ms\":0,\"precision_ms\":0,\"kind\":\"A\"",
-        "{\"seq\":1,\"epoch\":0,\"at_ms\":0,\"true_at_ms\":0,\"precision_ms\":0,\"kind\":\"a\","
-        "\"version\":1,\"body\":{}}",
+        ("{\"seq\":1,\"epoch\":0,\"at_ms\":0,\"true_at_ms\":0,\"precision_ms\":0,\"kind\":\"a\","
+         "\"version\":1,\"body\":{}}"),
     };
     struct ndjson_line line;
     struct err err;
