@@ -26,6 +26,7 @@ static void decide_trial(struct core *c, struct job *j, const struct trial *t, i
         decide_start(c, j, t, now_ms);
     } else {
         decide_claim(c, j, t, now_ms);
+        c->claimed = true;
     }
     mark_decided(c, j);
 }
@@ -129,7 +130,7 @@ static void plan_repairs(struct core *c, int64_t now_ms)
     for (struct omap_item *i = omap_first(&c->broken); i != NULL; i = omap_next(i)) {
         struct job *j = i->value;
 
-        for (int g = 0; may_get_more(j) && g < (int)j->ask->group_count; g++) {
+        for (int g = 0; !c->claimed && may_get_more(j) && g < (int)j->ask->group_count; g++) {
             int64_t count = missing(j, g, j->ask->groups[g].min_tasks);
 
             if (count > 0) {
@@ -150,12 +151,12 @@ static void plan_growth(struct core *c, int64_t now_ms)
             continue;
         }
         c->inexact = false;
-        for (int g = 0; may_get_more(j) && g < (int)j->ask->group_count; g++) {
+        for (int g = 0; !c->claimed && may_get_more(j) && g < (int)j->ask->group_count; g++) {
             if (missing(j, g, j->ask->groups[g].tasks) > 0) {
                 try_more(c, j, (struct more){g, 1, false}, now_ms);
             }
         }
-        if (!j->decided && c->heads.count == 0 && !c->inexact) {
+        if (!c->claimed && !j->decided && c->heads.count == 0 && !c->inexact) {
             j->grow_failed = c->pools.items[j->pool]->generation;
         }
     }
@@ -191,6 +192,8 @@ static void plan_returns(struct core *c, int64_t now_ms)
         }
         if (trial_return(c, j, now_ms, &t)) {
             decide_trial(c, j, &t, now_ms);
+            trial_fini(&t);
+            return;
         }
         trial_fini(&t);
     }
@@ -198,23 +201,21 @@ static void plan_returns(struct core *c, int64_t now_ms)
 
 /* ---- whose turn it is ---- */
 
-/* Turns end with the first claim: it changes what is leaving, what is promised and what limits
+/* A plan ends with its first claim: it changes what is leaving, what is promised and what limits
  * count, so what failed before may do now; the next plan, which follows at once, sees that. */
 static void plan_turns(struct core *c, int64_t now_ms)
 {
     struct order *o = order_make(c, now_ms);
     struct trial t = {0};
-    bool claimed = false;
     struct job *j;
 
-    while (!claimed && (j = order_next(o, &t)) != NULL) {
+    while (!c->claimed && (j = order_next(o, &t)) != NULL) {
         struct head *h = forecast_head(c, j);
 
         decide_trial(c, j, &t, now_ms);
         if (h != NULL) {
             forecast_drop(c, h);
         }
-        claimed = t.kind == TRIAL_CLAIM;
         trial_clear(&t);
     }
     trial_fini(&t);
@@ -263,6 +264,7 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     arena_reset(c->plan_arena);
     vec_clear(&c->decisions);
     vec_clear(&c->heads);
+    c->claimed = false;
     c->plan_number++;
     if (now_ms < c->now_ms) {
         now_ms = c->now_ms;
@@ -275,10 +277,14 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     if (c->policy != NULL && !due_decide(c, now_ms)) {
         plan_promises(c, now_ms);
         plan_repairs(c, now_ms);
-        plan_returns(c, now_ms);
-        forecast_heads(c, now_ms);
-        plan_turns(c, now_ms);
-        plan_growth(c, now_ms);
+        if (!c->claimed) {
+            plan_returns(c, now_ms);
+        }
+        if (!c->claimed) {
+            forecast_heads(c, now_ms);
+            plan_turns(c, now_ms);
+            plan_growth(c, now_ms);
+        }
         load_undo(c, 0);
         clear_marks(c);
     }

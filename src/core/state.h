@@ -65,6 +65,7 @@ struct core {
     struct arena *plan_arena;
     VEC(struct fact) decisions;
     VEC(struct head) heads; /* first jobs of leaves that wait for a known time, or drain */
+    bool claimed;           /* this plan has claimed: it ends there */
     int64_t plan_number;
     bool inexact;              /* the last trial gave up on candidates that it chose by cost */
     int64_t wake_ms;           /* time alone may let more start then: forget what failed */
