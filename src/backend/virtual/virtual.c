@@ -374,7 +374,8 @@ static void kill_task(struct virtual_backend *v, struct virtual_task *t)
     t->killed = true;
     end.cause = TASK_SIGNALLED;
     end.status = SIGKILL;
-    t->unprovable = how.on_signal == VIRTUAL_STUCK;
+    /* A backend says that a node is back only once what was to be killed there is proven gone. */
+    t->unprovable = how.on_signal == VIRTUAL_STUCK && !virtual_is_dark(v, t->node);
     if (!t->unprovable) {
         /* On a dark node the kill waits there and is the first that happens when it is back. */
         schedule(v, end, virtual_is_dark(v, t->node) ? 0 : how.kill_ms);
