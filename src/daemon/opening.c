@@ -302,6 +302,17 @@ static void sink(void *ctx, const struct fact *fact)
     loop_step_soon(d->loop);
 }
 
+/* What this host holds tasks to, and what it cannot: an operator must not have to guess. */
+static void tell_capabilities(const struct backend *b)
+{
+    for (const char *at = local_capabilities(b); *at != '\0';) {
+        int len = (int)strcspn(at, "\n");
+
+        note(NOTE_INFO, "local: %.*s", len, at);
+        at += len + (at[len] == '\n');
+    }
+}
+
 int opening_backend(struct daemon *d, struct err *err)
 {
     CLEANUP(mem_freep) char *shepherd = shepherd_path(d);
@@ -325,6 +336,7 @@ int opening_backend(struct daemon *d, struct err *err)
     if (d->local == NULL) {
         return err == NULL ? ERR_IO : (int)err->code;
     }
+    tell_capabilities(d->local);
     engine_add_backend(d->engine, "local", d->local);
     d->engine_sink = d->local->sink;
     d->engine_sink_ctx = d->local->sink_ctx;

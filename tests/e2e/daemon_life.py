@@ -70,6 +70,13 @@ def survives_a_kill(t, w):
     w.until_state(job, "cancelled")
 
 
+def tells_what_holds(t, w):
+    log = w.log_text()
+    t.ok("local: simulated GPUs are taken" in log, "the log says that GPUs are simulated", log)
+    t.ok("local: " in log and ("control group" in log or "cgroup" in log),
+         "and what tasks are limited by on this host, or why not", log)
+
+
 def stops_and_starts(t, w):
     job = w.run("sleep 30", gpus=1)
     w.until_state(job, "running")
@@ -95,6 +102,7 @@ def main():
     t = Tap()
     w = World().start()
     try:
+        tells_what_holds(t, w)
         runs_to_the_end(t, w)
         survives_a_kill(t, w)
         stops_and_starts(t, w)
