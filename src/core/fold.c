@@ -175,7 +175,7 @@ void fold_wake(struct core *c, int pool)
 {
     for (size_t i = 0; i < c->pools.count; i++) {
         if (pool < 0 || pool == (int)i) {
-            c->pools.items[i]->generation++;
+            c->pools.items[i]->generation = ++c->generation;
         }
     }
 }

@@ -310,7 +310,7 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
 void core_forget(struct core *c)
 {
     for (size_t i = 0; i < c->pools.count; i++) {
-        c->pools.items[i]->generation++;
+        c->pools.items[i]->generation = ++c->generation;
     }
     c->planned_to_ms = 0;
     c->wake_ms = INT64_MAX;
