@@ -236,7 +236,9 @@ static void ask(struct player *p, struct words *w, enum fact_kind kind, const ch
     if (kind == FACT_JOB_DONE && j != NULL) {
         body.attempt = j->attempt;
     }
-    put(p, &fact, verb, name);
+    if (w->rc == 0) { /* a wrong line ends the play: nobody would answer what it asked */
+        put(p, &fact, verb, name);
+    }
 }
 
 static void ev_cancel(struct player *p, struct words *w)
