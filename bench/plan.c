@@ -637,6 +637,8 @@ static bool enough(const struct bench *b)
 
 static void run(struct bench *b)
 {
+    int64_t warm_up = b->site.events < WARM_UP ? b->site.events : WARM_UP;
+
     b->core = core_new();
     b->arena = arena_make();
     b->rng = rng_init(1);
@@ -644,8 +646,8 @@ static void run(struct bench *b)
     set_policy(b);
     add_nodes(b);
     fill(b);
-    for (int64_t i = 0; i < 4 * b->site.events + WARM_UP && !enough(b); i++) {
-        round_of_events(b, i, i >= WARM_UP);
+    for (int64_t i = 0; i < 4 * b->site.events + warm_up && !enough(b); i++) {
+        round_of_events(b, i, i >= warm_up);
     }
     measure_full(b);
     measure_baselines(b);
