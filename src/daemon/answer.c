@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "daemon/jsonout.h"
+#include "daemon/note.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +30,10 @@ void answer_error(const struct asked *a, int rc, const struct err *err, const ch
 {
     struct service_answer answer = {.rc = rc, .field = field};
 
+    if (err_http(rc) == 500) { /* the caller has the id and nothing else to go by */
+        note(NOTE_ERROR, "request=%s code=%s %s", a->call != NULL ? a->call->request_id : "-",
+             err_name(rc), err->text);
+    }
     answer.err = *err;
     answer.err.code = (enum err_code)rc;
     a->done(a->arg, &answer);
