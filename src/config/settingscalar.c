@@ -139,73 +139,43 @@ static const char *read_int(const struct setting *row, const struct yamltree *at
     return NULL;
 }
 
-static const char *kind_word(enum setting_kind kind)
+struct quantity_kind {
+    enum setting_kind kind;
+    int (*read)(const char *text, int64_t *ret, struct err *err);
+    const char *wrong;
+};
+
+static const struct quantity_kind QUANTITIES[] = {
+    {SETTING_GPUS, quantity_gpus, "is not an amount of GPUs"},
+    {SETTING_CPU, quantity_cpu, "is not an amount of CPUs"},
+    {SETTING_BYTES, quantity_bytes, "is not an amount of memory"},
+    {SETTING_DURATION, quantity_duration, "is not a time"},
+    {SETTING_DURATION_OFF, quantity_duration, "is not a time"},
+};
+
+static const struct quantity_kind *quantity_of(enum setting_kind kind)
 {
-    switch (kind) {
-    case SETTING_GPUS:
-        return "is not an amount of GPUs";
-    case SETTING_CPU:
-        return "is not an amount of CPUs";
-    case SETTING_BYTES:
-        return "is not an amount of memory";
-    case SETTING_DURATION:
-    case SETTING_DURATION_OFF:
-    case SETTING_INT:
-    case SETTING_BOOL:
-    case SETTING_NAME:
-    case SETTING_WORD:
-    case SETTING_ENUM:
-    case SETTING_SECTION:
-    case SETTING_LIST:
-    case SETTING_NAMES:
-    case SETTING_WORDS:
-    case SETTING_AMOUNTS:
-    case SETTING_LABELS:
-    default:
-        return "is not a time";
+    for (size_t i = 0; i < ARRAY_LEN(QUANTITIES); i++) {
+        if (QUANTITIES[i].kind == kind) {
+            return &QUANTITIES[i];
+        }
     }
+    return NULL;
 }
 
 static const char *read_quantity(const struct setting *row, const struct yamltree *at, int64_t *to,
                                  const struct complaints *c)
 {
+    const struct quantity_kind *kind = quantity_of(row->kind);
     const char *zero = leading_zero(at, c);
     int64_t value = 0;
-    int rc;
 
+    CHECK(kind != NULL);
     if (zero != NULL) {
         return zero;
     }
-    switch (row->kind) {
-    case SETTING_GPUS:
-        rc = quantity_gpus(at->text, &value, NULL);
-        break;
-    case SETTING_CPU:
-        rc = quantity_cpu(at->text, &value, NULL);
-        break;
-    case SETTING_BYTES:
-        rc = quantity_bytes(at->text, &value, NULL);
-        break;
-    case SETTING_DURATION:
-    case SETTING_DURATION_OFF:
-    case SETTING_INT:
-    case SETTING_BOOL:
-    case SETTING_NAME:
-    case SETTING_WORD:
-    case SETTING_ENUM:
-    case SETTING_SECTION:
-    case SETTING_LIST:
-    case SETTING_NAMES:
-    case SETTING_WORDS:
-    case SETTING_AMOUNTS:
-    case SETTING_LABELS:
-    default:
-        rc = quantity_duration(at->text, &value, NULL);
-        break;
-    }
-    if (rc != 0) {
-        return complaint_text(c, kind_word(row->kind), at->text,
-                              settingscalar_right(row, c->arena));
+    if (kind->read(at->text, &value, NULL) != 0) {
+        return complaint_text(c, kind->wrong, at->text, settingscalar_right(row, c->arena));
     }
     if (value < row->min || value > row->max) {
         return range(row, at, c);

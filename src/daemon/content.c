@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "daemon/statefile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,22 +61,6 @@ static void name_of(const char *digest, char ret[HASH_TEXT_MAX + 4])
     snprintf(ret, HASH_TEXT_MAX + 4, "%.2s/%s", digest, digest);
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, bytes, len);
-
-        if (n < 0 && errno != EINTR) {
-            return -1;
-        }
-        if (n > 0) {
-            bytes += n;
-            len -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 static int write_file(struct content *c, const char *name, const char *bytes, size_t len,
                       struct err *err)
 {
@@ -86,7 +71,7 @@ static int write_file(struct content *c, const char *name, const char *bytes, si
     if (fd < 0) {
         return io_error(c, temporary, err);
     }
-    rc = write_all(fd, bytes, len);
+    rc = statefile_write_all(fd, bytes, len);
     if (rc != 0 || close(fd) != 0) {
         rc = io_error(c, temporary, err);
         unlinkat(c->dir, temporary, 0);

@@ -37,7 +37,7 @@ int statefile_read(const char *path, struct str *ret, struct err *err)
     return n < 0 ? io_error(path, "cannot be read", err) : 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
+int statefile_write_all(int fd, const char *bytes, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, bytes, len);
@@ -50,7 +50,7 @@ static int write_all(int fd, const char *bytes, size_t len)
             len -= (size_t)n;
         }
     }
-    return fsync(fd);
+    return 0;
 }
 
 /* A rename is durable once its directory is. */
@@ -83,8 +83,7 @@ int statefile_write(const char *path, const char *bytes, size_t len, struct err 
     if (fd < 0) {
         return io_error(path, "cannot be written", err);
     }
-    rc = write_all(fd, bytes, len);
-    if (rc != 0) {
+    if (statefile_write_all(fd, bytes, len) != 0 || fsync(fd) != 0) {
         rc = io_error(path, "cannot be written", err);
         close(fd);
         unlink(temporary.text);

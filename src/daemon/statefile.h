@@ -9,6 +9,8 @@
 
 /* ERR_NOT_FOUND, ERR_IO, ERR_TOO_LARGE. */
 MUST_CHECK int statefile_read(const char *path, struct str *ret, struct err *err);
+/* All of it, whatever a signal interrupts: 0, or -1 with errno. */
+MUST_CHECK int statefile_write_all(int fd, const char *bytes, size_t len);
 /* Durable at return; the old file stays on failure.  ERR_DISK_FULL, ERR_IO. */
 MUST_CHECK int statefile_write(const char *path, const char *bytes, size_t len, struct err *err);
 
