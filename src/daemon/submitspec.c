@@ -62,6 +62,17 @@ static json_t *texts(const char *const *items, size_t count)
     return list;
 }
 
+/* The letters that the backend fills in; NULL or the wrong sign. */
+static const char *wrong_sign(const char *pattern)
+{
+    for (const char *at = strchr(pattern, '%'); at != NULL; at = strchr(at + 2, '%')) {
+        if (at[1] == '\0' || strchr("jAantx%", at[1]) == NULL) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
 json_t *submitspec_read(struct bodyread *r, const json_t *body, const char *account)
 {
     size_t command_count = 0;
@@ -83,6 +94,12 @@ json_t *submitspec_read(struct bodyread *r, const json_t *body, const char *acco
         bodyread_fail(r, ERR_TOO_LARGE, "script", "is longer than 1 MiB");
     } else if (dir[0] != '\0' && dir[0] != '/') {
         bodyread_fail(r, ERR_INVALID, "dir", "write the whole path, beginning with /");
+    } else if (wrong_sign(output) != NULL) {
+        bodyread_fail(
+            r, ERR_INVALID, "output",
+            "holds \"%.2s\", write %%j job, %%A array, %%a element, %%n attempt, %%t task, "
+            "%%x name or %%%%",
+            wrong_sign(output));
     }
     json_object_set_new(o, "argv",
                         command_count > 0 ? texts(command, command_count) : texts(args, arg_count));

@@ -179,6 +179,14 @@ int request_body(const char *bytes, size_t len, json_t **ret, struct err *err)
                        REQUEST_DEPTH_MAX);
     }
     json = json_loadb(bytes, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
+    if (json == NULL && json_error_code(&where) == json_error_numeric_overflow) {
+        return err_set(err, ERR_RANGE, "body:%d:%d: a number past 2^63 or a double's range",
+                       where.line, where.column);
+    }
+    if (json == NULL && json_error_code(&where) == json_error_null_character) {
+        return err_set(err, ERR_SYNTAX, "body:%d:%d: a text may not hold \\u0000", where.line,
+                       where.column);
+    }
     if (json == NULL) {
         return err_set(err, ERR_SYNTAX, "body:%d:%d: %.200s", where.line < 1 ? 1 : where.line,
                        where.column < 1 ? 1 : where.column, where.text);

@@ -26,6 +26,9 @@ def wrong_requests(t, w):
     wrong({**good, "groups": [{}], "gpus": 1}, 400, "request.invalid", "gpus", "two forms at once")
     wrong({**good, "env": {"MUSTER_JOB": "1"}}, 400, "request.invalid", "env.MUSTER_JOB",
           "a variable of ours")
+    wrong({**good, "gpus": 2 ** 63}, 400, "request.range", "", "a number past 2^63")
+    wrong({**good, "name": "a\0b"}, 400, "request.syntax", "", "a text with a NUL")
+    wrong({**good, "output": "log-%q"}, 400, "request.invalid", "output", "an unknown sign")
     wrong({"queue": "red"}, 400, "request.invalid", "command", "nothing to run")
     wrong({**good, "script": "x"}, 400, "request.invalid", "command", "two things to run")
     wrong({**good, "array": "5-1"}, 400, "request.invalid", "array", "an array backwards")
