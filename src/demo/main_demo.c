@@ -1,6 +1,8 @@
 /* muster-demo - plays a story with real processes: `muster demo afternoon`.
  *
  * The jobs of the story are this program too: `muster-demo trainer` and `muster-demo gate`. */
+#include "base/argline.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "demo/afternoon.h"
 #include "demo/gate.h"
@@ -8,6 +10,7 @@
 
 #include <argp.h>
 #include <locale.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { KEY_FAST = 256, KEY_KEEP, KEY_LEDGER, KEY_MORE, KEY_STEP_MS, KEY_SAVE_EVERY, KEY_IGNORE };
@@ -110,7 +113,7 @@ int main(int argc, char **argv)
 
     setlocale(LC_ALL, "C.UTF-8");
     argp_program_version_hook = print_version;
-    argp_parse(&ARGP, argc, argv, 0, NULL, &a);
+    argline_parse(&ARGP, argc, argv, 0, &a);
     if (is_word(&a, "afternoon", 1)) {
         return afternoon_run(&a.afternoon);
     }
@@ -120,6 +123,9 @@ int main(int argc, char **argv)
     if (is_word(&a, "gate", 2)) {
         return gate_wait(a.words[1]);
     }
-    argp_help(&ARGP, stderr, ARGP_HELP_STD_USAGE, argv[0]);
-    return 2;
+    fprintf(stderr,
+            "muster-demo: %s: the demo that there is is afternoon; see `muster-demo "
+            "--help`\n",
+            err_name(ERR_INVALID));
+    return err_exit(ERR_INVALID);
 }

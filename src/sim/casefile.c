@@ -8,8 +8,11 @@
 #include "base/quantity.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
 #define GU_PER_THOUSANDTH (GU_PER_GPU / 1000)
 #define LIST_MAX          100000
@@ -416,14 +419,19 @@ int casefile_read(const char *path, struct casefile *ret, struct err *err)
     struct casefile c = {0};
     struct reader r = {.c = &c, .where = "", .err = err};
     json_error_t at;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &at);
+    json_t *root;
 
+    if (access(path, R_OK) != 0) {
+        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "it cannot be read: %s",
+                       strerror(errno));
+    }
+    root = json_load_file(path, JSON_REJECT_DUPLICATES, &at);
     if (root == NULL) {
-        return err_set(err, ERR_SYNTAX, "%s:%d:%d: %s", path, at.line, at.column, at.text);
+        return err_set(err, ERR_SYNTAX, "line %d, column %d: %s", at.line, at.column, at.text);
     }
     if (!json_is_object(root)) {
         json_decref(root);
-        return err_set(err, ERR_INVALID, "%s: a case is one JSON object", path);
+        return err_set(err, ERR_INVALID, "a case is one JSON object");
     }
     site_init(&c.site);
     read_all(&r, root);

@@ -39,7 +39,7 @@ static int run_case(const char *path, bool explain)
         casefile_fini(&c);
     }
     if (rc != 0) {
-        (void)fprintf(stderr, "muster-sim: %s: %s (%s)\n", path, err.text, err_name(rc));
+        (void)fprintf(stderr, "muster-sim: %s: %s: %s\n", err_name(rc), path, err.text);
     } else {
         (void)printf("%s\n", line.text);
         (void)fflush(stdout);

@@ -90,8 +90,8 @@ def it_is_interrupted(place, env):
 def words_are_wrong(place, env):
     for words in ([], ['evening'], ['afternoon', 'twice']):
         done = subprocess.run([DEMO, *words], env=env, text=True, capture_output=True, timeout=60)
-        check(done.returncode == 2 and 'Usage' in done.stderr,
-              f'muster-demo {" ".join(words)}: the usage, status 2', done.returncode, done.stderr)
+        check(done.returncode == 2 and 'request.invalid' in done.stderr,
+              f'muster-demo {" ".join(words)}: told, status 2', done.returncode, done.stderr)
 
 
 for story in (words_are_wrong, it_is_interrupted, it_plays_to_its_end):
