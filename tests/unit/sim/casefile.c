@@ -92,7 +92,7 @@ static void a_case_becomes_a_site_and_jobs(void **state)
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
-    refused("{", ERR_SYNTAX, "casefile-");
+    refused("{", ERR_SYNTAX, "line 1, column 1");
     refused("[]", ERR_INVALID, "one JSON object");
     refused("{\"nodes\":[{\"name\":\"n\",\"gpus\":\"two\"}]}", ERR_INVALID, "nodes[0].gpus");
     refused("{\"nodes\":[{\"name\":\"n\",\"gpus\":-1}]}", ERR_INVALID, "nodes[0].gpus");
