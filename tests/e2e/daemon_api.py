@@ -48,7 +48,18 @@ def dry_runs(t, w):
     t.ok(a["why"]["decision"]["text"], "and by which decision", a)
     a = w.post("jobs?dry_run=true", {"queue": "red", "gpus": 9, "command": ["true"]})
     t.equal((a.status, a["code"]), (422, "quota.over_pool"), "or why it could not", a)
-    t.equal(w.get("jobs?all=true")["items"], [], "and submits nothing")
+    ids = [w.run("sleep 60", gpus=6), w.run("sleep 60", gpus=6)]
+    w.until_state(ids[0], "running")
+    a = w.post("jobs?dry_run=true", {"queue": "red", "gpus": 6, "command": ["true"]})
+    t.ok(a["would"] == "wait" and a["why"]["blockers"] and a["passes"] == [],
+         "or what it would wait for", a)
+    a = w.post("jobs?dry_run=true", {"queue": "red", "gpus": 1, "command": ["true"]})
+    t.equal((a["would"], a["passes"], a["why"]["blockers"]), ("start", [ids[1]], []),
+            "or whom it would start before", a)
+    for job in ids:
+        w.post(f"jobs/{job}/cancel")
+    w.until(lambda: not w.get("jobs")["items"], "both are gone")
+    t.equal(len(w.get("jobs?all=true")["items"]), len(ids), "and submits nothing")
 
 
 def keys(t, w):
@@ -108,6 +119,7 @@ def policies(t, w):
 
     long = w.run("sleep 60", gpus=6)
     w.until_state(long, "running")
+    split = w.get(f"jobs/{long}")["split"]
     waits = w.run("sleep 60", gpus=6)
     lower = text.replace("reserved: {main: 4}", "reserved: {main: 3}\n    limit: {main: 5}")
     plan = w.post("policy/plan", {"yaml": lower})
@@ -120,6 +132,8 @@ def policies(t, w):
     applied = w.post("policy/apply", {"yaml": lower, "file": "lower.yaml"})
     t.equal(applied.status, 200, "it is applied", applied)
     t.equal(w.state_of(long), "running", "and stops nothing")
+    t.equal((split, w.get(f"jobs/{long}")["split"]), ("4+2", "3+3"),
+            "what is borrowed of a running job is of now")
     shown = w.get("policy")
     t.equal((shown["text"], shown["file_differs"]), (lower, True), "its text is shown")
     w.kill()
