@@ -265,9 +265,9 @@ static void reset_device(struct device *d)
     }
     d->whole = 0;
     d->share_count = 0;
-    d->share_top = -1;
-    d->share_subject = 0;
-    d->share_mps = false;
+    d->share_tops = d->share_tops_sq = 0;
+    d->share_subjects = d->share_subjects_sq = 0;
+    d->share_mps = 0;
     d->soft = 0;
     d->capacity_gu = d->taken_gu = d->held_gu = 0;
     d->free_whole = false;

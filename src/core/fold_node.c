@@ -186,7 +186,6 @@ static void fill_device(struct device *d, const struct fact_device *from, struct
     d->size_gu = device_size(from);
     d->table = from->profile[0] == '\0' ? slice_table_of(from->model) : NULL;
     d->out_reason = "";
-    d->share_top = -1;
 }
 
 static struct node *node_make(const struct fact_node_seen *seen)

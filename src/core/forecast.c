@@ -345,7 +345,15 @@ void forecast_heads(struct core *c, int64_t now_ms)
 void forecast_blocked(struct core *c, struct job *j, int64_t now_ms)
 {
     const struct queue *q = &c->queues->items[j->queue];
+    bool timed =
+        q->row->drain_after_ms != POLICY_NONE && now_ms - j->age_ms >= q->row->drain_after_ms;
 
+    for (size_t p = 0; p < c->pools.count && !timed; p++) {
+        timed = c->pools.items[p]->timed > 0;
+    }
+    if (!timed) {
+        return; /* nothing gives a time, and it has not waited long enough to drain */
+    }
     if (forecast_head(c, j) == NULL && leaf_head(c, q, now_ms) == j) {
         make_head(c, j, now_ms);
     }

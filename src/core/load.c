@@ -135,19 +135,19 @@ static void log_layout(struct core *c, struct device *d, int node)
     u->promised = d->promised;
 }
 
-/* A share has company; who may sit there is set by the first and goes with the last. */
+/* Who sits on a device is kept as sums, which come back the same whatever the order of coming and
+ * going. */
 static void share_count(struct core *c, const struct job *job, struct device *d, int sign)
 {
+    int64_t top = c->queues->items[job->queue].top + 1;
+    uint64_t subject = (uint64_t)job->subject_key;
+
     d->share_count += sign;
-    if (d->share_count == 0) {
-        d->share_top = -1;
-        d->share_subject = 0;
-        d->share_mps = false;
-    } else if (sign > 0 && d->share_count == 1) {
-        d->share_top = c->queues->items[job->queue].top;
-        d->share_subject = job->subject_key;
-        d->share_mps = job->ask->groups[0].mps;
-    }
+    d->share_tops += sign * top;
+    d->share_tops_sq += sign * top * top;
+    d->share_subjects += sign > 0 ? subject : 0 - subject;
+    d->share_subjects_sq += sign > 0 ? subject * subject : 0 - subject * subject;
+    d->share_mps += job->ask->groups[0].mps ? sign : 0;
 }
 
 static void move_slice(struct device *d, const struct lease_device *part, enum ledger l, int sign)

@@ -35,9 +35,11 @@ struct device {
     struct slice layout;          /* held and leaving */
     struct slice promised;        /* nominated; may lie over what is leaving */
     int share_count;              /* tasks with a share of it */
-    int share_top;         /* queue index of the top queue whose shares lie on it, -1 = none */
-    int64_t share_subject; /* interned subject, when the pool says user; 0 = none */
-    bool share_mps;
+    /* whose they are, as sums and sums of squares: all alike if both are those of one value so many
+     * times */
+    int64_t share_tops, share_tops_sq; /* index of the top queue + 1 */
+    uint64_t share_subjects, share_subjects_sq;
+    int share_mps; /* how many of them ask for MPS */
     /* planner: planned starts and drains that want it */
     int soft;
     int vacated; /* tasks that a trial took off it: somebody would have to leave first */

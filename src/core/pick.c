@@ -210,17 +210,21 @@ static bool share_company(const struct core *c, const struct job *job, const str
                           const struct fact_group *want, int pool)
 {
     int within = c->policy->pools[pool].share_within;
+    int64_t n = d->share_count;
+    int64_t top = c->queues->items[job->queue].top + 1;
+    uint64_t subject = (uint64_t)job->subject_key;
 
-    if (d->share_count == 0) {
+    if (n == 0) {
         return true;
     }
-    if (want->mps != d->share_mps) {
+    if (d->share_mps != (want->mps ? n : 0)) {
         return false;
     }
     if (want->mps || within == SHARE_USER) {
-        return d->share_subject == job->subject_key;
+        return d->share_subjects == (uint64_t)n * subject &&
+               d->share_subjects_sq == (uint64_t)n * subject * subject;
     }
-    return within == SHARE_ANY || d->share_top == c->queues->items[job->queue].top;
+    return within == SHARE_ANY || (d->share_tops == n * top && d->share_tops_sq == n * top * top);
 }
 
 static bool share_fits(const struct core *c, const struct job *job, const struct node *n,
