@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 
-from daemon_world import Tap, World
+from daemon_world import Tap, World, play
 
 MUSTER, JOURNAL = map(os.path.abspath, sys.argv[4:6])
 POOL = "pools: [{name: p, nodes: [{name: n, gpus: 8}]}]\n"
@@ -161,6 +161,8 @@ def wrong_starts(t, w):
 
 def damage(t, w):
     """Each is found by musterd and by muster-journal alike; nothing is changed by looking."""
+    w.stop()
+
     def sql(*lines):
         def run(path):
             with sqlite3.connect(path + "/journal.db") as db:
@@ -213,29 +215,25 @@ def damage(t, w):
     t.ok(done.returncode == 0 and done.stdout.startswith("good: "), "the true one verifies", done)
 
 
+def nothing_is_lost(t, w):
+    job = w.run("exit 0", gpus=1)
+    w.until_state(job, "succeeded")
+    before = w.get("version")["journal_seq"]
+    policy = w.get("policy")["digest"]
+    s = Shell(t, w)
+    wrong_words(s)
+    wrong_requests(s)
+    wrong_files(s)
+    wrong_policies(s)
+    wrong_starts(t, w)
+    t.equal(w.get("version")["journal_seq"], before, "nothing of it is in the journal")
+    t.equal(w.get("policy")["digest"], policy, "the policy is as it was")
+    t.equal(len(w.get("jobs?all=true")["items"]), 1, "and so are the jobs")
+
+
 def main():
     t = Tap()
-    w = World().start()
-    try:
-        job = w.run("exit 0", gpus=1)
-        w.until_state(job, "succeeded")
-        before = w.get("version")["journal_seq"]
-        policy = w.get("policy")["digest"]
-        s = Shell(t, w)
-        wrong_words(s)
-        wrong_requests(s)
-        wrong_files(s)
-        wrong_policies(s)
-        wrong_starts(t, w)
-        t.equal(w.get("version")["journal_seq"], before, "nothing of it is in the journal")
-        t.equal(w.get("policy")["digest"], policy, "the policy is as it was")
-        t.equal(len(w.get("jobs?all=true")["items"]), 1, "and so are the jobs")
-        w.stop()
-        damage(t, w)
-    except (AssertionError, OSError) as e:
-        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
-    finally:
-        w.end()
+    play(t, World(), nothing_is_lost, damage)
     t.end()
 
 

@@ -7,7 +7,7 @@ import pwd
 import shutil
 import subprocess
 
-from daemon_world import Answer, Tap, World
+from daemon_world import Answer, Tap, World, play
 
 POLICY = """
 pools:
@@ -97,14 +97,7 @@ def main():
     t = Tap()
     w = World(POLICY)
     os.chmod(w.dir, 0o755)
-    w.start()
-    try:
-        who_is_who(t, w)
-        whose_tasks(t, w)
-    except (AssertionError, OSError, TypeError, KeyError) as e:
-        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
-    finally:
-        w.end()
+    play(t, w, who_is_who, whose_tasks)
     try:
         not_root(t)
     except (AssertionError, OSError, TypeError, KeyError) as e:

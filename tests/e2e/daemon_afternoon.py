@@ -3,7 +3,7 @@
 import os
 import sys
 
-from daemon_world import Tap, World
+from daemon_world import Tap, World, play
 
 # Saves and ends when it is told to stop, as a job that checkpoints does; then goes on from there.
 TRAINS = """
@@ -83,20 +83,15 @@ def followed(t, w):
     t.equal(w.logs(job, "?stream=stderr"), "", "the other stream is empty")
 
 
+def verifies(t, w):
+    t.equal(w.post("journal/verify")["ok"], True, "the chain of all this verifies")
+
+
 def main():
     t = Tap()
     with open(os.path.join(sys.argv[3], "afternoon.yaml")) as f:
-        w = World(f.read()).start()
-    try:
-        borrow_and_reclaim(t, w)
-        never_lent(t, w)
-        twenty_people(t, w)
-        followed(t, w)
-        t.equal(w.post("journal/verify")["ok"], True, "the chain of all this verifies")
-    except (AssertionError, OSError, TypeError, KeyError) as e:
-        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
-    finally:
-        w.end()
+        w = World(f.read())
+    play(t, w, borrow_and_reclaim, never_lent, twenty_people, followed, verifies)
     t.end()
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 
-from daemon_world import Tap, UnixConnection, World
+from daemon_world import Tap, UnixConnection, World, play
 
 
 def wrong_requests(t, w):
@@ -209,20 +209,7 @@ def views(t, w):
 
 def main():
     t = Tap()
-    w = World().start()
-    try:
-        wrong_requests(t, w)
-        dry_runs(t, w)
-        keys(t, w)
-        tokens(t, w)
-        task_tokens(t, w)
-        views(t, w)
-        events(t, w)
-        policies(t, w)
-    except (AssertionError, OSError) as e:
-        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
-    finally:
-        w.end()
+    play(t, World(), wrong_requests, dry_runs, keys, tokens, task_tokens, views, events, policies)
     t.end()
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from daemon_world import Tap, World
+from daemon_world import Tap, World, play
 
 try:
     import jsonschema
@@ -85,13 +85,8 @@ def main():
         policy = f.read()
     with open(os.path.join(examples, "..", "doc", "openapi.yaml")) as f:
         api = yaml.safe_load(f)
-    w = World(policy).start()
-    try:
-        run(t, w, Contract(t, w, api), policy.replace("h100: 24", "h100: 20"))
-    except (AssertionError, OSError, TypeError, KeyError) as e:
-        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
-    finally:
-        w.end()
+    play(t, World(policy), lambda t, w: run(t, w, Contract(t, w, api),
+                                            policy.replace("h100: 24", "h100: 20")))
     t.end()
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from daemon_world import Tap, World
+from daemon_world import Tap, World, play
 
 
 def freezes(t, w):
@@ -114,14 +114,7 @@ def checks(t):
 
 def main():
     t = Tap()
-    w = World().start()
-    try:
-        freezes(t, w)
-        kills_are_no_crashes(t, w)
-    except (AssertionError, OSError) as e:
-        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
-    finally:
-        w.end()
+    play(t, World(), freezes, kills_are_no_crashes)
     refusals(t)
     checks(t)
     full_disk(t)

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from daemon_world import Tap, World, shepherds_of
+from daemon_world import Tap, World, play, shepherds_of
 
 
 def runs_to_the_end(t, w):
@@ -100,16 +100,7 @@ def stops_and_starts(t, w):
 
 def main():
     t = Tap()
-    w = World().start()
-    try:
-        tells_what_holds(t, w)
-        runs_to_the_end(t, w)
-        survives_a_kill(t, w)
-        stops_and_starts(t, w)
-    except (AssertionError, OSError) as e:
-        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
-    finally:
-        w.end()
+    play(t, World(), tells_what_holds, runs_to_the_end, survives_a_kill, stops_and_starts)
     t.end()
 
 

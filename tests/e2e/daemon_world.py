@@ -185,6 +185,19 @@ class World:
         return out
 
 
+def play(t, w, *stories):
+    """Each story(t, w) on one musterd, which is started first; what breaks is a failure that shows
+    the log, and no task outlives it."""
+    try:
+        w.start()
+        for story in stories:
+            story(t, w)
+    except Exception as e:  # a broken test is a failed one
+        t.ok(False, "musterd answers, and in time", repr(e), w.log_text())
+    finally:
+        w.end()
+
+
 def shepherds_of(state):
     """Pids of supervisors that work for this state directory."""
     found = []
