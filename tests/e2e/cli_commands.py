@@ -11,15 +11,10 @@ import sys
 import tempfile
 import time
 
+from cli_stories import holds, same, tell, test, wait_for
 from cli_stub import Stub, event, ok, problem
 
 MUSTER, ROOT = [os.path.abspath(path) for path in sys.argv[1:3]]
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 class Case:
@@ -52,23 +47,6 @@ class Case:
         with open(path, 'w') as file:
             file.write(text)
         return path
-
-
-def same(got, want, what=''):
-    assert got == want, '%s: got %r, not %r' % (what, got, want)
-
-
-def holds(text, part):
-    assert part in text, '%r is not in %r' % (part, text)
-
-
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError('it did not happen in %d s' % seconds)
 
 
 JOB = {'job': '17', 'name': 'run', 'queue': 'research', 'user': 'ada', 'class': 'training',
@@ -747,30 +725,14 @@ def programs_beside_it_are_run(c):
     same(r.stdout, 'verify /x/journal.db\n')
 
 
-def main():
-    wanted = sys.argv[3:]
-    chosen = [t for t in TESTS if not wanted or t.__name__ in wanted]
-    print('1..%d' % len(chosen), flush=True)
-    failed = 0
-    for number, function in enumerate(chosen, 1):
-        folder = tempfile.mkdtemp(prefix='muster-cli-')
-        name = function.__name__.replace('_', ' ')
-        begun = time.monotonic()
-        try:
-            with Stub(folder) as stub:
-                function(Case(stub, folder))
-            print('ok %d - %s (%d ms)' % (number, name, (time.monotonic() - begun) * 1000),
-                  flush=True)
-        except Exception as e:  # a broken test is a failed one
-            failed += 1
-            print('not ok %d - %s' % (number, name))
-            for line in ('%s: %s' % (type(e).__name__, e)).splitlines():
-                print('# ' + line)
-            sys.stdout.flush()
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return 1 if failed else 0
+def play(story):
+    folder = tempfile.mkdtemp(prefix='muster-cli-')
+    try:
+        with Stub(folder) as stub:
+            story(Case(stub, folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(1 if tell(play, sys.argv[3:]) else 0)

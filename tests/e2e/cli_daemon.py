@@ -11,8 +11,9 @@ import sys
 import tempfile
 import time
 
+from cli_stories import holds, same, tell, test, wait_for
+
 MUSTER, MUSTERD, SHEPHERD = [os.path.abspath(path) for path in sys.argv[1:4]]
-TESTS = []
 
 POLICY = '''
 cluster:
@@ -29,28 +30,6 @@ queues:
 users:
   - {name: USER, account: self, roles: [submit, operator, admin, auditor], queues: [a, b]}
 '''
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def same(got, want, what=''):
-    assert got == want, '%s: got %r, not %r' % (what, got, want)
-
-
-def holds(text, part):
-    assert part in text, '%r is not in %r' % (part, text)
-
-
-def wait_for(condition, seconds=15):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError('it did not happen in %d s' % seconds)
 
 
 class Cluster:
@@ -253,25 +232,10 @@ def the_journal_proves_itself(c):
 def main():
     folder = tempfile.mkdtemp(prefix='muster-clid-')
     c = Cluster(folder)
-    wanted = sys.argv[4:]
-    chosen = [t for t in TESTS if not wanted or t.__name__ in wanted]
-    print('1..%d' % len(chosen), flush=True)
     failed = 0
     try:
         c.start()
-        for number, function in enumerate(chosen, 1):
-            begun = time.monotonic()
-            name = function.__name__.replace('_', ' ')
-            try:
-                function(c)
-                print('ok %d - %s (%d ms)' % (number, name, (time.monotonic() - begun) * 1000),
-                      flush=True)
-            except Exception as e:  # a broken test is a failed one
-                failed += 1
-                print('not ok %d - %s' % (number, name))
-                for line in ('%s: %s' % (type(e).__name__, e)).splitlines():
-                    print('# ' + line)
-                sys.stdout.flush()
+        failed = tell(lambda story: story(c), sys.argv[4:])
         for job in c.run('ps', '-o', 'name').stdout.split():
             c.run('cancel', job)
         wait_for(lambda: not c.run('ps', '-o', 'name').stdout.split())
