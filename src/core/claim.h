@@ -57,6 +57,7 @@ struct ask {
     int64_t *numbers;
     int64_t count;
     bool take;         /* not entitled: from richer borrowers only (fair_share: take) */
+    bool growth;       /* takes nobody of its own queue */
     bool leaving_only; /* a victim whose claimant went away: nobody else is taken for it */
     bool planned;      /* its planned start is now: those that passed it are lawful victims */
 };

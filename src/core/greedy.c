@@ -66,7 +66,8 @@ static bool lawful_next(struct hunt *h, const struct claim_unit *u, int64_t off_
     if (u->own || u->passer) {
         return true;
     }
-    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu);
+    cover = quota_cover_job(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu,
+                            h->ask->job->ask->nonpreemptible);
     return (h->ask->take || (cover >= 0 && !queue_covers(c->queues, cover, u->job->queue))) &&
            quota_over(c->queues, pool, u->job->queue,
                       queue_common(c->queues, u->job->queue, leaf)) &&

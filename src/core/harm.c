@@ -34,7 +34,6 @@ struct harm harm_of(const struct core *c, const struct ask *ask,
         h.jobs += !seen;
         h.whole = h.whole || u->kind == UNIT_WHOLE;
         h.own = h.own || u->own;
-        h.own_gu += u->own ? u->gu : 0;
         h.cost_gu_ms += u->cost_gu_ms;
         if (u->job->started_ms < h.oldest_start_ms) {
             h.oldest_start_ms = u->job->started_ms;
@@ -119,7 +118,7 @@ static int compare_ids(const struct harm *a, const struct harm *b)
 bool harm_beats_by_priority(const struct harm *a, const struct harm *b)
 {
     return a->whole == b->whole && a->below == b->below && a->own == b->own &&
-           a->own_gu == b->own_gu && compare_priorities(a, b) < 0;
+           compare_priorities(a, b) < 0;
 }
 
 bool harm_less(const struct harm *a, const struct harm *b)
@@ -132,9 +131,6 @@ bool harm_less(const struct harm *a, const struct harm *b)
     }
     if (a->own != b->own) {
         return !a->own;
-    }
-    if (a->own_gu != b->own_gu) {
-        return a->own_gu < b->own_gu;
     }
     if (a->cost_gu_ms != b->cost_gu_ms) {
         return a->cost_gu_ms < b->cost_gu_ms;

@@ -11,7 +11,6 @@ struct harm {
     bool whole; /* takes a whole job, not only elastic surplus */
     bool below; /* takes another queue below its reserve */
     bool own;   /* takes jobs of the claimant's own queue */
-    int64_t own_gu;
     int64_t cost_gu_ms;
     int jobs;
     int64_t oldest_start_ms;

@@ -62,7 +62,8 @@ static bool take_lawfully(struct hunt *h, unit_set *set)
             claim_drop_unit(c, set->items[i], pool);
         }
     }
-    cover = quota_cover(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu);
+    cover = quota_cover_job(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu,
+                            h->ask->job->ask->nonpreemptible);
     for (size_t i = 0; i < set->count; i++) {
         const struct claim_unit *u = set->items[i];
         int common;

@@ -441,7 +441,7 @@ static bool try_leaf(struct order *o, int leaf, struct job *j, struct trial *ret
     return false;
 }
 
-struct job *order_next(struct order *o, struct trial *ret)
+struct job *order_next(struct order *o, bool entitled, struct trial *ret)
 {
     int leaf;
 
@@ -449,7 +449,7 @@ struct job *order_next(struct order *o, struct trial *ret)
         order_update(o, o->last); /* what was decided last changed its leaf */
         o->last = -1;
     }
-    while ((leaf = winning_leaf(o)) >= 0) {
+    while ((leaf = winning_leaf(o)) >= 0 && (!entitled || o->keys[leaf].entitled)) {
         struct job *j = first_of_leaf(o, &o->c->queues->items[leaf]);
 
         if (j == NULL) {
@@ -461,4 +461,9 @@ struct job *order_next(struct order *o, struct trial *ret)
         trial_clear(ret);
     }
     return NULL;
+}
+
+bool order_has_candidate(const struct order *o, int leaf)
+{
+    return o->keys[leaf].job != NULL;
 }

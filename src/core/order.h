@@ -16,7 +16,9 @@ struct order;
 struct order *order_make(struct core *c, int64_t now_ms);
 /* The next job whose turn it is and that can start or claim, its trial on the ledgers; NULL =
  * nobody can.  The caller ends ret before the next call. */
-struct job *order_next(struct order *o, struct trial *ret);
+struct job *order_next(struct order *o, bool entitled, struct trial *ret);
+/* Does the leaf have a job that might still start? */
+bool order_has_candidate(const struct order *o, int leaf);
 /* The pools of a job in the order they are tried; count into ret_count, lent. */
 const int *order_pools(struct core *c, const struct job *j, int *ret_count);
 

@@ -11,8 +11,11 @@
 #include "core/fold.h"
 #include "core/forecast.h"
 #include "core/order.h"
+#include "core/place.h"
 #include "core/state.h"
 #include "core/trial.h"
+
+#include <stdlib.h>
 
 static void mark_decided(struct core *c, struct job *j)
 {
@@ -140,26 +143,58 @@ static void plan_repairs(struct core *c, int64_t now_ms)
     }
 }
 
-/* One task each, oldest first; the next plan, which follows at once, gives the next. */
-static void plan_growth(struct core *c, int64_t now_ms)
+static int by_order(const void *a, const void *b)
 {
+    return order_earlier(*(struct job *const *)a, *(struct job *const *)b) ? -1 : 1;
+}
+
+static bool may_grow(const struct core *c, const struct job *j)
+{
+    return may_get_more(j) && j->broken_ms == 0 && j->finished.count == 0 &&
+           j->grow_failed != c->pools.items[j->pool]->generation;
+}
+
+static void grow(struct core *c, struct job *j, int64_t now_ms)
+{
+    c->inexact = false;
+    for (int g = 0; !c->claimed && may_get_more(j) && g < (int)j->ask->group_count; g++) {
+        if (missing(j, g, j->ask->groups[g].tasks) > 0) {
+            try_more(c, j, (struct more){g, 1, false}, now_ms);
+        }
+    }
+    if (!c->claimed && !j->decided && c->heads.count == 0 && !c->inexact) {
+        j->grow_failed = c->pools.items[j->pool]->generation;
+    }
+}
+
+/* One task of the first that can grow, by priority and age; the next plan, which follows at once,
+ * gives the next.  A leaf's startable minimums come before its growth.  entitled: only those whose
+ * next task stays within reserve. */
+static bool plan_growth(struct core *c, struct order *o, bool entitled, int64_t now_ms)
+{
+    struct job **jobs = arena_new(c->plan_arena, c->growing.count + 1, sizeof(*jobs));
+    size_t count = 0;
+
     for (struct omap_item *i = omap_first(&c->growing); i != NULL; i = omap_next(i)) {
         struct job *j = i->value;
 
-        if (!may_get_more(j) || j->broken_ms > 0 || j->finished.count > 0 ||
-            j->grow_failed == c->pools.items[j->pool]->generation) {
-            continue;
-        }
-        c->inexact = false;
-        for (int g = 0; !c->claimed && may_get_more(j) && g < (int)j->ask->group_count; g++) {
-            if (missing(j, g, j->ask->groups[g].tasks) > 0) {
-                try_more(c, j, (struct more){g, 1, false}, now_ms);
-            }
-        }
-        if (!c->claimed && !j->decided && c->heads.count == 0 && !c->inexact) {
-            j->grow_failed = c->pools.items[j->pool]->generation;
+        if (may_grow(c, j) && !order_has_candidate(o, j->queue) &&
+            (!entitled ||
+             quota_cover(c->queues, j->queue, j->pool,
+                         place_task_gu(c, c->pools.items[j->pool], &j->ask->groups[0])) >= 0)) {
+            jobs[count++] = j;
         }
     }
+    if (count > 1) {
+        qsort(jobs, count, sizeof(jobs[0]), by_order);
+    }
+    for (size_t i = 0; i < count && !c->claimed; i++) {
+        grow(c, jobs[i], now_ms);
+        if (jobs[i]->decided) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* A victim whose claimant went away goes on stopping; if it fits again it is promised that at once,
@@ -203,13 +238,12 @@ static void plan_returns(struct core *c, int64_t now_ms)
 
 /* A plan ends with its first claim: it changes what is leaving, what is promised and what limits
  * count, so what failed before may do now; the next plan, which follows at once, sees that. */
-static void plan_turns(struct core *c, int64_t now_ms)
+static void plan_turns(struct core *c, struct order *o, bool entitled, int64_t now_ms)
 {
-    struct order *o = order_make(c, now_ms);
     struct trial t = {0};
     struct job *j;
 
-    while (!c->claimed && (j = order_next(o, &t)) != NULL) {
+    while (!c->claimed && (j = order_next(o, entitled, &t)) != NULL) {
         struct head *h = forecast_head(c, j);
 
         decide_trial(c, j, &t, now_ms);
@@ -219,6 +253,20 @@ static void plan_turns(struct core *c, int64_t now_ms)
         trial_clear(&t);
     }
     trial_fini(&t);
+}
+
+/* Those within a reserve, growth of what runs included, come before any borrower. */
+static void plan_all_turns(struct core *c, int64_t now_ms)
+{
+    struct order *o = order_make(c, now_ms);
+
+    plan_turns(c, o, true, now_ms);
+    if (!c->claimed && !plan_growth(c, o, true, now_ms)) {
+        plan_turns(c, o, false, now_ms);
+        if (!c->claimed) {
+            plan_growth(c, o, false, now_ms);
+        }
+    }
 }
 
 /* ---- the plan ---- */
@@ -282,8 +330,7 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
         }
         if (!c->claimed) {
             forecast_heads(c, now_ms);
-            plan_turns(c, now_ms);
-            plan_growth(c, now_ms);
+            plan_all_turns(c, now_ms);
         }
         load_undo(c, 0);
         clear_marks(c);

@@ -122,6 +122,13 @@ int quota_cover(const struct queue_tree *t, int leaf, int pool, int64_t gu)
     return -1;
 }
 
+int quota_cover_job(const struct queue_tree *t, int leaf, int pool, int64_t gu, bool fixed)
+{
+    int cover = quota_cover(t, leaf, pool, gu);
+
+    return fixed && cover != leaf ? -1 : cover;
+}
+
 bool quota_fixed_fits(const struct queue_tree *t, const struct pool *pool, int leaf, int64_t gu,
                       int *ret_queue)
 {

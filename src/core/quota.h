@@ -30,6 +30,10 @@ int64_t quota_limit_room(const struct queue_tree *t, int pool, int q, int *ret_q
  * top, -1 = none.  A claim is entitled against a victim outside that subtree. */
 int quota_cover(const struct queue_tree *t, int leaf, int pool, int64_t gu);
 
+/* The same for a job: one that is not preemptible reclaims only if the whole usage of its own queue
+ * stays within reserve. */
+int quota_cover_job(const struct queue_tree *t, int leaf, int pool, int64_t gu, bool fixed);
+
 /* Would gu more at leaf, not preemptible, keep what is not preemptible within the written reserve
  * at every level?  *ret_queue is where it would not. */
 bool quota_fixed_fits(const struct queue_tree *t, const struct pool *pool, int leaf, int64_t gu,

@@ -305,7 +305,8 @@ static bool conclude(struct hunt *h, struct trial *ret, size_t mark)
 static bool may_wait_only(const struct core *c, const struct ask *ask)
 {
     return ask->planned || ask->leaving_only ||
-           quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0;
+           quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu,
+                           ask->job->ask->nonpreemptible) >= 0;
 }
 
 bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *ret)

@@ -9,7 +9,8 @@
 
 static bool is_entitled(const struct core *c, const struct ask *ask)
 {
-    return quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0;
+    return quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu,
+                           ask->job->ask->nonpreemptible) >= 0;
 }
 
 /* Too many cards for what is free, or for any node? */
@@ -282,7 +283,8 @@ bool trial_more(struct core *c, struct job *j, struct more more, int64_t now_ms,
     bool repair = more.repair;
     const struct fact_group *want = &j->ask->groups[group];
     int64_t first = place_first_task(j->ask, group);
-    struct ask ask = {.job = j, .pool = c->pools.items[j->pool], .group = group, .count = 0};
+    struct ask ask = {
+        .job = j, .pool = c->pools.items[j->pool], .group = group, .count = 0, .growth = !repair};
 
     ask.numbers = arena_new(c->plan_arena, (size_t)count + 1, sizeof(ask.numbers[0]));
     for (int64_t n = first; n < first + want->tasks && ask.count < count; n++) {

@@ -36,6 +36,17 @@ static bool still_young(const struct core *c, const struct job *victim, int64_t 
     return now_ms - victim->started_ms < c->queues->items[victim->queue].row->min_run_ms;
 }
 
+/* Was the claimant told to stop for what this job was promised? */
+static bool was_stopped_for(const struct job *claimant, const struct job *j)
+{
+    for (size_t i = 0; j->nomination.is && i < j->nomination.victims.count; i++) {
+        if (j->nomination.victims.items[i] == claimant->id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* In this pool, running or promised, and nobody has told it to stop. */
 static bool takeable(const struct job *j, const struct ask *ask)
 {
@@ -44,6 +55,9 @@ static bool takeable(const struct job *j, const struct ask *ask)
     }
     if (job_is_active(j)) {
         return j->pool == ask->pool->index && j->tasks.count > 0 && !j->decided;
+    }
+    if (was_stopped_for(ask->job, j)) {
+        return false; /* or the two would take turns */
     }
     return !ask->take && j->nomination.is && !j->unseated && !j->decided &&
            j->nomination.step == 1 && j->nomination.pool == ask->pool->index;
@@ -56,7 +70,8 @@ static bool passer_may_go(struct core *c, const struct ask *ask, const struct jo
     int common = queue_common(c->queues, j->queue, ask->job->queue);
 
     return j->queue == ask->job->queue ||
-           quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0 ||
+           quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu,
+                           ask->job->ask->nonpreemptible) >= 0 ||
            quota_over(c->queues, ask->pool->index, j->queue, common);
 }
 
@@ -76,7 +91,7 @@ static bool may_go(struct core *c, const struct ask *ask, const struct job *j, i
         return false;
     }
     if (own) {
-        return !ask->take && own_may_go(j, ask->job, mine->preempt_within);
+        return !ask->take && !ask->growth && own_may_go(j, ask->job, mine->preempt_within);
     }
     return reclaim_may(j, ask->job, mine->reclaim);
 }
@@ -210,7 +225,8 @@ void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_u
     /* own-queue victims are taken off first; where the claim is not entitled even with all of them
      * gone, no other queue's job can be one */
     others = ask->take || ask->planned ||
-             quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu - own_gu) >= 0;
+             quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu - own_gu,
+                             ask->job->ask->nonpreemptible) >= 0;
     for (int q = 0; others && q < c->queues->count; q++) {
         if (q != ask->job->queue && c->queues->items[q].active.count > 0) {
             gather_leaf(c, ask, q, now_ms, ret);
@@ -255,7 +271,7 @@ bool units_any(struct core *c, const struct ask *ask, bool entitled)
     if (entitled && (c->leaving.count > 0 || c->touched.count > 0)) {
         return true; /* what is leaving may be promised */
     }
-    if (units_own_any(c, ask->job)) {
+    if (!ask->growth && units_own_any(c, ask->job)) {
         return true;
     }
     return (entitled || ask->take) && mine->reclaim != RECLAIM_NEVER && others > 0;
