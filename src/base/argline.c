@@ -52,7 +52,7 @@ static void at_exit(int status, void *arg)
     (void)status;
     if (c->real != NULL) {
         stop_catching(c);
-        if (c->len > 0) {
+        if (c->text != NULL && c->len > 0) {
             tell(c->text);
         }
         free(c->text); /* open_memstream's own */
