@@ -7,7 +7,14 @@
 #include "core/state.h"
 #include "core/units.h"
 
+/* Within reserve on some level. */
 static bool is_entitled(const struct core *c, const struct ask *ask)
+{
+    return quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0;
+}
+
+/* May it take back what others borrow? */
+static bool may_reclaim(const struct core *c, const struct ask *ask)
 {
     return quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu,
                            ask->job->ask->nonpreemptible) >= 0;
@@ -66,7 +73,7 @@ static bool try_claim(struct core *c, const struct ask *ask, const char *rule, i
 {
     size_t mark = load_mark(c);
 
-    if (!units_any(c, ask, is_entitled(c, ask))) {
+    if (!units_any(c, ask, may_reclaim(c, ask))) {
         return false;
     }
     forecast_lift(c, ask);
@@ -95,16 +102,30 @@ static bool has_own_victims(const struct core *c, const struct job *j)
     return q->row->preempt_within != PREEMPT_NEVER && q->active.count > 0;
 }
 
+static bool takes_own_only(const struct trial *t)
+{
+    for (size_t i = 0; i < t->victims.count; i++) {
+        if (!t->victims.items[i].own) {
+            return false;
+        }
+    }
+    return t->victims.count > 0;
+}
+
 static bool try_pool_entitled(struct core *c, struct ask *ask, bool evict, int64_t now_ms,
                               struct trial *ret)
 {
-    if (!is_entitled(c, ask)) {
+    if (evict ? !may_reclaim(c, ask) : !is_entitled(c, ask)) {
         return false;
     }
     if (!evict) {
         return try_free(c, ask, "entitled", now_ms, ret);
     }
-    return try_claim(c, ask, "reclaim", now_ms, ret) || moves_search(c, ask, now_ms, ret);
+    if (try_claim(c, ask, "reclaim", now_ms, ret)) {
+        ret->rule = takes_own_only(ret) ? "priority" : "reclaim";
+        return true;
+    }
+    return moves_search(c, ask, now_ms, ret);
 }
 
 static bool try_pool_rest(struct core *c, struct ask *ask, int64_t now_ms, struct trial *ret)
@@ -119,18 +140,18 @@ static bool try_pool_rest(struct core *c, struct ask *ask, int64_t now_ms, struc
         }
         ask->planned = false;
     }
-    if (!is_entitled(c, ask) && has_own_victims(c, ask->job) &&
+    if (!may_reclaim(c, ask) && has_own_victims(c, ask->job) &&
         try_claim(c, ask, "priority", now_ms, ret)) {
         return true;
     }
-    if (!is_entitled(c, ask) && c->policy->fair_share == FAIR_TAKE) {
+    if (!may_reclaim(c, ask) && c->policy->fair_share == FAIR_TAKE) {
         ask->take = true;
         if (try_claim(c, ask, "take", now_ms, ret)) {
             return true;
         }
         ask->take = false;
     }
-    return !is_entitled(c, ask) && moves_search(c, ask, now_ms, ret);
+    return !may_reclaim(c, ask) && moves_search(c, ask, now_ms, ret);
 }
 
 bool trial_job(struct core *c, struct job *j, int64_t now_ms, struct trial *ret)
@@ -300,7 +321,7 @@ bool trial_more(struct core *c, struct job *j, struct more more, int64_t now_ms,
     if (try_free(c, &ask, repair ? "repair" : "growth", now_ms, ret)) {
         return true;
     }
-    if (is_entitled(c, &ask)) {
+    if (may_reclaim(c, &ask)) {
         return try_claim(c, &ask, repair ? "repair" : "growth", now_ms, ret);
     }
     /* a broken gang claims what it misses by every right it has, growth beyond the reserve takes
