@@ -127,8 +127,11 @@ bool bounds_refuse(const struct bounds *b, const struct job *j)
     size_t count = j->ask->pool_count > 0 ? j->ask->pool_count : row->pool_count;
     const int64_t *ids = j->ask->pool_count > 0 ? j->ask->pools : row->pools;
 
-    if (b->c->heads.count > 0 || b->c->touched.count > 0) {
-        return false; /* planned starts and what this plan has decided are not in the sums */
+    const struct head *h = b->c->heads.count > 0 ? forecast_head(b->c, j) : NULL;
+
+    if (b->c->touched.count > 0 || (h != NULL && h->start_ms > 0)) {
+        return false; /* what this plan has decided, and what passed a planned start, are not in the
+                         sums */
     }
     if (count == 0) {
         for (size_t i = 0; i < b->c->pools.count; i++) {

@@ -8,6 +8,13 @@
 
 #include <stdlib.h>
 
+struct ending_list { /* of one pool */
+    const struct pool *pool;
+    size_t decisions; /* how many the plan had when it was made */
+    struct ending *items;
+    size_t count;
+};
+
 struct ending { /* an active job that ends by a known time */
     struct job *job;
     int64_t end_ms;
@@ -60,11 +67,17 @@ static int by_end(const void *a, const void *b)
     return x->job->id < y->job->id ? -1 : x->job->id > y->job->id;
 }
 
-/* Active jobs of the pool by their ends; those that passed the head end, for it, whenever it likes.
- */
-static void list_endings(struct core *c, const struct job *head, const struct pool *pool,
-                         int64_t now_ms, endings *ret)
+/* Active jobs of the pool by their ends, once for all heads of a plan: until something is decided
+ * it is the same. */
+static const struct ending_list *known_endings(struct core *c, const struct pool *pool,
+                                               int64_t now_ms)
 {
+    struct ending_list *list = c->endings;
+    endings ends = {0};
+
+    if (list != NULL && list->pool == pool && list->decisions == c->decisions.count) {
+        return list;
+    }
     for (int q = 0; q < c->queues->count; q++) {
         const struct queue *leaf = &c->queues->items[q];
 
@@ -75,19 +88,29 @@ static void list_endings(struct core *c, const struct job *head, const struct po
             if (!job_is_active(j) || j->pool != pool->index) {
                 continue;
             }
-            end = has_passed(j, head) ? now_ms : known_end(j, now_ms);
+            end = known_end(j, now_ms);
             if (j->marked || j->stop.told) {
                 end = stop_end(c, j, end, now_ms);
             }
-            if (end != INT64_MAX) {
-                plan_again(c, end, now_ms); /* the forecast is another one then */
-                vec_push(ret, (struct ending){j, end});
+            if (end != INT64_MAX || j->passes.count > 0) {
+                vec_push(&ends, (struct ending){j, end});
             }
         }
     }
-    if (ret->count > 1) {
-        qsort(ret->items, ret->count, sizeof(ret->items[0]), by_end);
+    if (ends.count > 1) {
+        qsort(ends.items, ends.count, sizeof(ends.items[0]), by_end);
     }
+    list = arena_new(c->plan_arena, 1, sizeof(*list));
+    list->pool = pool;
+    list->decisions = c->decisions.count;
+    list->count = ends.count;
+    list->items = arena_copy(c->plan_arena, ends.items, ends.count * sizeof(ends.items[0]));
+    for (size_t i = 0; i < ends.count && ends.items[i].end_ms != INT64_MAX; i++) {
+        plan_again(c, ends.items[i].end_ms, now_ms); /* the forecast is another one then */
+    }
+    vec_fini(&ends);
+    c->endings = list;
+    return list;
 }
 
 static void drop_job(struct core *c, struct job *j, int pool)
@@ -100,30 +123,44 @@ static bool fits(struct core *c, const struct ask *ask, lease_tasks *ret)
     return claim_quota_fits(c, ask) && claim_place(c, ask, LEDGER_PROMISED, ret);
 }
 
+/* Those that passed the head end, for it, whenever it likes. */
+static void drop_passers(struct core *c, const struct ask *ask, const struct ending_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (has_passed(list->items[i].job, ask->job)) {
+            drop_job(c, list->items[i].job, ask->pool->index);
+        }
+    }
+}
+
 /* The first time the ask fits, 0 = none known.  On success ret has its tasks and ret_slack what is
  * left of the quota; the ledgers are as before. */
 static int64_t project(struct core *c, const struct ask *ask, int64_t now_ms, lease_tasks *ret,
                        int64_t *ret_slack)
 {
+    const struct ending_list *list = known_endings(c, ask->pool, now_ms);
     size_t mark = load_mark(c);
-    endings ends = {0};
     int64_t at = now_ms;
     size_t k = 0;
-    bool found;
+    bool more = true;
+    bool found = false;
 
-    list_endings(c, ask->job, ask->pool, now_ms, &ends);
-    do {
-        while (k < ends.count && ends.items[k].end_ms <= at) {
-            drop_job(c, ends.items[k++].job, ask->pool->index);
+    drop_passers(c, ask, list);
+    while (!found && more) {
+        while (k < list->count && list->items[k].end_ms <= at) {
+            if (!has_passed(list->items[k].job, ask->job)) {
+                drop_job(c, list->items[k].job, ask->pool->index);
+            }
+            k++;
         }
-        *ret_slack = quota_avail(c->queues, ask->pool, ask->job->queue) - ask->need_gu;
-        found = fits(c, ask, ret);
-        if (!found && k < ends.count) {
-            at = ends.items[k].end_ms;
+        if (ask->pool->capacity_gu - ask->pool->taken_gu >= ask->need_gu) {
+            *ret_slack = quota_avail(c->queues, ask->pool, ask->job->queue) - ask->need_gu;
+            found = fits(c, ask, ret);
         }
-    } while (!found && k < ends.count);
+        more = k < list->count && list->items[k].end_ms != INT64_MAX;
+        at = !found && more ? list->items[k].end_ms : at;
+    }
     load_undo(c, mark);
-    vec_fini(&ends);
     return found ? at : 0;
 }
 

@@ -537,6 +537,7 @@ static void study_waiting(struct study *s)
     }
     arena_reset(c->plan_arena);
     vec_clear(&c->heads);
+    c->endings = NULL;
     forecast_heads(c, s->now_ms);
     pools = order_pools(c, s->job, &count);
     for (int i = 0; i < count; i++) {
@@ -545,6 +546,7 @@ static void study_waiting(struct study *s)
     study_ahead(s);
     load_undo(c, 0);
     vec_clear(&c->heads);
+    c->endings = NULL;
 }
 
 static const char *summary(struct study *s)
