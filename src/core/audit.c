@@ -138,6 +138,25 @@ static const char *check_pool(const struct core *c, const struct pool *p, struct
 
 /* ---- queues ---- */
 
+/* What the job adds to its leaf, by its lease and its promise. */
+static void add_usage(const struct job *j, int pool, struct queue_quota *own)
+{
+    int64_t gu = 0;
+
+    for (size_t k = 0; j->pool == pool && k < j->tasks.count; k++) {
+        gu += load_task_gu(&j->tasks.items[k]);
+        own->stopping +=
+            j->tasks.items[k].state == TASK_STATE_STOPPING ? load_task_gu(&j->tasks.items[k]) : 0;
+    }
+    for (size_t k = 0;
+         j->nomination.is && j->nomination.pool == pool && k < j->nomination.tasks.count; k++) {
+        gu += load_task_gu(&j->nomination.tasks.items[k]);
+    }
+    own->plain += gu;
+    own->used += gu;
+    own->fixed += j->ask->nonpreemptible ? gu : 0;
+}
+
 static const char *check_queues(const struct core *c, int pool, struct arena *a)
 {
     const struct queue_tree *t = c->queues;
@@ -146,22 +165,8 @@ static const char *check_queues(const struct core *c, int pool, struct arena *a)
 
     for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
         const struct job *j = i->value;
-        struct queue_quota *own = &sums[j->queue < 0 ? t->count : j->queue];
-        int64_t gu = 0;
 
-        for (size_t k = 0; j->pool == pool && k < j->tasks.count; k++) {
-            gu += load_task_gu(&j->tasks.items[k]);
-            own->stopping += j->tasks.items[k].state == TASK_STATE_STOPPING
-                                 ? load_task_gu(&j->tasks.items[k])
-                                 : 0;
-        }
-        for (size_t k = 0;
-             j->nomination.is && j->nomination.pool == pool && k < j->nomination.tasks.count; k++) {
-            gu += load_task_gu(&j->nomination.tasks.items[k]);
-        }
-        own->plain += gu;
-        own->used += gu;
-        own->fixed += j->ask->nonpreemptible ? gu : 0;
+        add_usage(j, pool, &sums[j->queue < 0 ? t->count : j->queue]);
     }
     for (int q = t->count - 1; q >= 0; q--) {
         const struct queue_quota *have = &t->items[q].quotas[pool];
