@@ -310,13 +310,13 @@ static bool is_started(struct virtual_backend *v, const struct backend_job *job,
     const struct virtual_task *t =
         omap_get(&v->tasks, task_key(job->job, job->attempt, grant->task));
 
-    if (t == NULL || t->ended) {
+    if (t == NULL || t->ended || t->killed) {
         return false;
     }
     if (t->node == grant->node) {
         return true;
     }
-    if (!t->killed && v->complaint[0] == '\0') {
+    if (v->complaint[0] == '\0') {
         (void)snprintf(v->complaint, sizeof(v->complaint),
                        "task %" PRId64 ".%" PRId64 ".%" PRId64
                        " is started on another node while it runs",
