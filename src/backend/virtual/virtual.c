@@ -206,7 +206,7 @@ void virtual_run_until(struct backend *b, int64_t now_ms)
  */
 static bool is_there(const struct virtual_task *t)
 {
-    return !t->ended && !t->unprovable;
+    return !t->ended && !t->unprovable && !t->given_up;
 }
 
 static int64_t held_gu(const struct virtual_backend *v, int64_t node, int64_t slot)
@@ -374,7 +374,9 @@ static void kill_task(struct virtual_backend *v, struct virtual_task *t)
     t->killed = true;
     end.cause = TASK_SIGNALLED;
     end.status = SIGKILL;
-    /* A backend says that a node is back only once what was to be killed there is proven gone. */
+    /* A backend says that a node is back only once what was to be killed there is proven gone; the
+     * report of its end, which nobody waits for, may come later. */
+    t->given_up = virtual_is_dark(v, t->node);
     t->unprovable = how.on_signal == VIRTUAL_STUCK && !virtual_is_dark(v, t->node);
     if (!t->unprovable) {
         /* On a dark node the kill waits there and is the first that happens when it is back. */

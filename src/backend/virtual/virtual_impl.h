@@ -23,6 +23,7 @@ struct virtual_task {
     bool ended;
     bool signalled;
     bool killed;
+    bool given_up;   /* killed while its node was dark: gone once the node is back */
     bool unprovable; /* killed, and nobody will ever know whether it worked */
     struct fact_grant_device *devices;
     size_t device_count;
