@@ -280,7 +280,7 @@ static bool conclude(struct hunt *h, struct trial *ret, size_t mark)
         claim_drop_unit(c, h->best.items[i], ask->pool->index);
     }
     if (!claim_place(c, ask, LEDGER_PROMISED, &ret->tasks)) {
-        CHECK(!"a set that worked does not work");
+        CHECK(false); /* a set that worked works again */
     }
     load_undo(c, mark);
     for (size_t i = 0; i < h->best.count; i++) {

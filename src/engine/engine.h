@@ -56,6 +56,8 @@ struct engine_config {
     struct engine_hooks hooks;
     int64_t snapshot_every; /* records between snapshots, 0 = never */
     int64_t epoch;
+    int plans_max; /* plans in one commit; 0 = ENGINE_PLANS_MAX.  1: backends act between any two
+                      plans */
 };
 
 /* Replays the journal (newest snapshot + tail).  ERR_JOURNAL_DAMAGED …; frozen: see engine_frozen.

@@ -58,6 +58,7 @@ void engine_plan(struct engine *e, int64_t now_ms)
 {
     int64_t last_ms = core_now_ms(e->core);
     int64_t at_ms = now_ms > last_ms ? now_ms : last_ms;
+    const int plans_max = e->config.plans_max > 0 ? e->config.plans_max : ENGINE_PLANS_MAX;
     int plans = 0;
 
     do {
@@ -72,5 +73,5 @@ void engine_plan(struct engine *e, int64_t now_ms)
             take_decision(e, &decisions.items[i], at_ms);
         }
         e->next_plan_ms = decisions.next_plan_ms;
-    } while (e->next_plan_ms <= at_ms && ++plans < ENGINE_PLANS_MAX);
+    } while (e->next_plan_ms <= at_ms && ++plans < plans_max);
 }

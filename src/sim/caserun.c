@@ -446,7 +446,8 @@ int caserun(struct casefile *c, struct str *ret, struct str *decisions, struct e
     struct stage s = {.c = c, .arena = arena_make(), .decisions = decisions};
     int rc;
 
-    world_init(&s.world, START_MS);
+    world_init(&s.world, START_MS,
+               1); /* who is stopped is back among the waiting before the next plan */
     if (decisions != NULL) {
         s.world.watch = watch;
         s.world.watch_ctx = &s;

@@ -654,7 +654,7 @@ int scenario_play(const char *path, struct scenario_result *ret, struct err *err
     split(&whole, ret);
     str_fini(&whole);
     site_init(&p.site);
-    world_init(&p.world, ZERO_MS);
+    world_init(&p.world, ZERO_MS, 0);
     p.text = (struct scene_text){&p.world.roll, ZERO_MS};
     p.world.watch = watch;
     p.world.watch_ctx = &p;

@@ -551,7 +551,7 @@ static void begin(struct life *l)
     l->traits.trouble = !one_in(l, 3);
     seeded_site_make(&l->site, &l->rng, &l->traits);
     mirror_init(&l->mirror);
-    world_init(&l->world, ZERO_MS);
+    world_init(&l->world, ZERO_MS, 0);
     l->text = (struct scene_text){&l->world.roll, ZERO_MS};
     l->world.watch = watch;
     l->world.after_step = after_step;

@@ -33,6 +33,7 @@ static int world_open(struct world *w, struct err *err)
         .journal = w->journal,
         .hooks = {.ctx = w, .durable = world_durable, .cpu_us = world_cpu_us},
         .snapshot_every = 500,
+        .plans_max = w->plans_max,
     };
     int rc = engine_open(&config, &w->engine, err);
 
@@ -42,12 +43,13 @@ static int world_open(struct world *w, struct err *err)
     return rc;
 }
 
-void world_init(struct world *w, int64_t now_ms)
+void world_init(struct world *w, int64_t now_ms, int plans_max)
 {
     struct err err = {0};
 
     *w = (struct world){.journal = journal_open_mem(), .backend = virtual_new("local")};
     w->now_ms = now_ms;
+    w->plans_max = plans_max;
     w->engine_next_ms = INT64_MAX;
     virtual_run_until(w->backend, now_ms);
     if (world_open(w, &err) != 0) {

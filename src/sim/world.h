@@ -20,6 +20,7 @@ struct world {
     struct backend *backend; /* virtual */
     struct roll roll;
     int64_t now_ms;
+    int plans_max;          /* plans in one commit, 0 = as many as there are */
     int64_t engine_next_ms; /* what the last step asked for */
     bool stopped;           /* nothing happens any more: set by who watches */
     world_watch *watch;
@@ -34,7 +35,7 @@ struct world_answer {
     struct err err;
 };
 
-void world_init(struct world *w, int64_t now_ms);
+void world_init(struct world *w, int64_t now_ms, int plans_max);
 void world_fini(struct world *w);
 
 struct core *world_core(struct world *w);
