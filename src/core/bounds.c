@@ -1,5 +1,7 @@
 #include "core/bounds.h"
 
+#include "base/minmax.h"
+
 #include "core/order.h"
 #include "core/place.h"
 #include "core/state.h"
@@ -34,11 +36,6 @@ static void know_leaf(struct queue *q)
         q->largest_gu = gu > q->largest_gu ? gu : q->largest_gu;
     }
     q->bound_known = true;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void fill_pool(struct bounds *b, int pool)

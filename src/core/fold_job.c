@@ -242,16 +242,6 @@ static int check_submitted(const struct core *c, const struct fact_job_submitted
     return submit_check_form(ask, err);
 }
 
-static int64_t key_of_text(const char *text)
-{
-    uint64_t h = 1469598103934665603U; /* FNV-1a */
-
-    for (; *text != '\0'; text++) {
-        h = (h ^ (unsigned char)*text) * 1099511628211U;
-    }
-    return (int64_t)(h >> 1);
-}
-
 struct job *fold_job_new(struct core *c, const struct fact_job_submitted *ask)
 {
     struct job *j = mem_new(1, sizeof(*j));
@@ -261,7 +251,7 @@ struct job *fold_job_new(struct core *c, const struct fact_job_submitted *ask)
     j->ask = j->shape->ask;
     j->name = mem_text(ask->name);
     j->subject = mem_text(ask->subject);
-    j->subject_key = key_of_text(ask->subject);
+    j->subject_key = shape_text_hash(ask->subject);
     j->spec = mem_text(ask->spec);
     j->array = ask->array;
     j->element = ask->element;

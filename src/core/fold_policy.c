@@ -3,11 +3,7 @@
 #include "core/fold.h"
 
 #include "base/check.h"
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+#include "base/minmax.h"
 
 int fold_policy(struct core *c, const struct fact *f, struct err *err)
 {

@@ -3,18 +3,9 @@
 #include "core/load.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 #include "core/decay.h"
 #include "core/state.h"
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 int64_t node_cpu_free(const struct node *n)
 {

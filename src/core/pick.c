@@ -1,16 +1,12 @@
 #include "core/pick.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 #include "core/load.h"
 #include "core/state.h"
 
 #include <limits.h>
 #include <string.h>
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static bool model_suits(const struct device *d, const struct fact_group *want)
 {

@@ -3,16 +3,7 @@
 #include "core/quota.h"
 
 #include "base/check.h"
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+#include "base/minmax.h"
 
 /* a + b where b may be QUEUE_NO_LIMIT. */
 static int64_t add_limit(int64_t a, int64_t b)

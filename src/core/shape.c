@@ -8,7 +8,7 @@
 
 #define SHAPE_ARENA_BYTES ((size_t)1024)
 
-static int64_t text_hash(const char *text)
+int64_t shape_text_hash(const char *text)
 {
     uint64_t h = 1469598103934665603U; /* FNV-1a */
 
@@ -36,7 +36,7 @@ static struct shape *shape_new(struct core *c, const struct fact_job_submitted *
     s->arena = arena_make_sized(SHAPE_ARENA_BYTES);
     s->ask = codec_copy(fact_kind_schema(FACT_JOB_SUBMITTED), plain, s->arena);
     s->queue = queue_index(c->queues, plain->queue);
-    s->hash = text_hash(text);
+    s->hash = shape_text_hash(text);
     s->text = text;
     for (size_t g = 0; g < plain->group_count; g++) {
         s->min_tasks += plain->groups[g].min_tasks;
@@ -57,7 +57,7 @@ struct shape *shape_take(struct core *c, const struct fact_job_submitted *ask)
     plain.subject = has_share(ask) ? ask->subject : ""; /* shares look at whose they are */
     plain.held = false;
     codec_encode(fact_kind_schema(FACT_JOB_SUBMITTED), &plain, &text);
-    s = omap_get(&c->shapes, (struct omap_key){text_hash(text.text), 0, 0});
+    s = omap_get(&c->shapes, (struct omap_key){shape_text_hash(text.text), 0, 0});
     while (s != NULL && strcmp(s->text, text.text) != 0) {
         s = s->next;
     }

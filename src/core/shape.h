@@ -15,6 +15,9 @@ void shape_unref(struct core *c, struct shape *s);
 void shape_enter(struct core *c, struct job *j);
 void shape_leave(struct core *c, struct job *j);
 
+/* FNV-1a of a text, >= 0: the same on every machine. */
+int64_t shape_text_hash(const char *text);
+
 /* Forget that the waiting jobs of this leaf could not start. */
 void shape_retry(struct queue *leaf);
 
