@@ -8,12 +8,14 @@
 #include <stdlib.h>
 
 #define MOVES_EXACT_MAX 8
+#define MOVES_TRIED_MAX 256 /* sets placed in one search: a move is a favour, not a right */
 
 struct shift { /* one search */
     struct core *c;
     const struct ask *ask;
     int64_t now_ms;
     int64_t lost_max; /* the work lost may not exceed this */
+    int tried;
     claim_units best;
     int64_t best_cost;
     bool found;
@@ -126,7 +128,15 @@ static void consider(struct shift *s, const claim_units *set)
         lost += set->items[i].lost_gu_ms;
         gu += set->items[i].gu;
     }
-    if ((s->found && cost >= s->best_cost) || !try_set(s, set, NULL)) {
+    if (s->found && cost >= s->best_cost) {
+        return;
+    }
+    if (s->tried >= MOVES_TRIED_MAX) {
+        s->c->inexact = true;
+        return;
+    }
+    s->tried++;
+    if (!try_set(s, set, NULL)) {
         return;
     }
     if (lost > s->lost_max) { /* not yet: once the claimant's GPUs times its wait have reached it */
