@@ -115,6 +115,18 @@ static bool share_stays_fair(const struct core *c, const struct ask *ask, const 
     return (int128)my_share * their_weight <= (int128)their_share * my_weight;
 }
 
+/* Rule 11: could the victim, queued again, reclaim from the claimant?  Then taking it only starts a
+ * dance. */
+static bool could_take_back(const struct core *c, const struct ask *ask, const struct claim_unit *u)
+{
+    int pool = ask->pool->index;
+    int claimant = ask->job->queue;
+    int cover = quota_cover(c->queues, u->job->queue, pool, u->gu);
+
+    return u->kind != UNIT_TASK && cover >= 0 && !queue_covers(c->queues, cover, claimant) &&
+           quota_over(c->queues, pool, claimant, queue_common(c->queues, claimant, u->job->queue));
+}
+
 static bool take_is_fair(struct hunt *h, const unit_set *set)
 {
     struct core *c = h->c;
@@ -126,7 +138,8 @@ static bool take_is_fair(struct hunt *h, const unit_set *set)
     }
     load_quota(c, h->ask->job, h->ask->pool->index, h->ask->need_gu, false, 1);
     for (size_t i = 0; i < set->count && fair; i++) {
-        fair = share_stays_fair(c, h->ask, set->items[i]->job);
+        fair = share_stays_fair(c, h->ask, set->items[i]->job) &&
+               !could_take_back(c, h->ask, set->items[i]);
     }
     load_undo(c, mark);
     return fair;

@@ -23,10 +23,23 @@ static void mark_decided(struct core *c, struct job *j)
     plan_touch(c, j);
 }
 
+/* A start that leaves a queue over its reserve makes victims possible: what failed before may claim
+ * now. */
+static bool is_over(const struct core *c, const struct job *j, int pool)
+{
+    for (int q = j->queue; q >= 0; q = c->queues->items[q].parent) {
+        if (quota_borrowed(c->queues, pool, q) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void decide_trial(struct core *c, struct job *j, const struct trial *t, int64_t now_ms)
 {
     if (t->kind == TRIAL_START) {
         decide_start(c, j, t, now_ms);
+        c->claimed = c->claimed || is_over(c, j, t->pool->index);
     } else {
         decide_claim(c, j, t, now_ms);
         c->claimed = true;
