@@ -190,7 +190,7 @@ static const char *check_queues(const struct core *c, int pool, struct arena *a)
 
 /* ---- jobs ---- */
 
-static const char *check_job(const struct core *c, const struct job *j, struct arena *a)
+static const char *check_job(const struct job *j, struct arena *a)
 {
     if (job_is_active(j) != (j->pool >= 0) && !job_is_ended(j)) {
         return fault(a, "an active job lies in no pool, or one that is not does", j->name, j->id);
@@ -214,7 +214,6 @@ static const char *check_job(const struct core *c, const struct job *j, struct a
     if (j->ask->nonpreemptible && j->stop.told && j->stop.claimed) {
         return fault(a, "a job that is not preemptible is a victim", j->name, j->id);
     }
-    (void)c;
     return NULL;
 }
 
@@ -225,7 +224,7 @@ static const char *check_jobs(const struct core *c, struct arena *a)
     int64_t waiting = 0;
 
     for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        const char *bad = check_job(c, i->value, a);
+        const char *bad = check_job(i->value, a);
 
         if (bad != NULL) {
             return bad;

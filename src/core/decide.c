@@ -33,9 +33,9 @@ void decide_job(struct fact_reason *why, int64_t job)
     }
 }
 
-struct fact_grant *decide_grants(struct core *c, const lease_tasks *tasks)
+struct fact_grant *decide_grants(const struct core *c, const lease_tasks *tasks, struct arena *a)
 {
-    struct fact_grant *grants = arena_new(c->plan_arena, tasks->count + 1, sizeof(*grants));
+    struct fact_grant *grants = arena_new(a, tasks->count + 1, sizeof(*grants));
 
     for (size_t i = 0; i < tasks->count; i++) {
         const struct lease_task *t = &tasks->items[i];
@@ -47,8 +47,7 @@ struct fact_grant *decide_grants(struct core *c, const lease_tasks *tasks)
                                         .device_count = (size_t)t->device_count,
                                         .cpu_milli = t->cpu_milli,
                                         .memory_bytes = t->memory_bytes};
-        grants[i].devices =
-            arena_new(c->plan_arena, (size_t)t->device_count + 1, sizeof(grants[i].devices[0]));
+        grants[i].devices = arena_new(a, (size_t)t->device_count + 1, sizeof(grants[i].devices[0]));
         for (int k = 0; k < t->device_count; k++) {
             const struct lease_device *d = &t->devices[k];
             const struct device *dev = &n->devices[d->slot];
@@ -70,7 +69,7 @@ struct fact_grant *decide_grants(struct core *c, const lease_tasks *tasks)
     return grants;
 }
 
-int64_t decide_borrowed(const struct core *c, const struct job *j, int pool, int64_t gu)
+static int64_t borrowed_of(const struct core *c, const struct job *j, int pool, int64_t gu)
 {
     int64_t borrowed = gu;
 
@@ -123,10 +122,10 @@ void decide_start(struct core *c, struct job *j, const struct trial *t, int64_t 
     d->attempt = t->step > 1 ? j->attempt : j->attempt + 1;
     d->step = t->step;
     d->pool = t->pool->id;
-    d->tasks = decide_grants(c, &all);
+    d->tasks = decide_grants(c, &all, c->plan_arena);
     d->task_count = all.count;
     vec_fini(&all);
-    d->borrowed_gu = decide_borrowed(c, j, t->pool->index, total);
+    d->borrowed_gu = borrowed_of(c, j, t->pool->index, total);
     d->reserved_gu = total - d->borrowed_gu;
     d->passes = arena_copy(c->plan_arena, t->passes.items, t->passes.count * sizeof(int64_t));
     d->pass_count = t->passes.count;
@@ -201,7 +200,7 @@ static void add_victim(struct core *c, struct fact_job_claimed *d, const struct 
     v->lost_gu_ms += u->lost_gu_ms;
     v->cost_gu_ms += u->cost_gu_ms;
     if (move != NULL) {
-        v->moved = decide_grants(c, &move->tasks);
+        v->moved = decide_grants(c, &move->tasks, c->plan_arena);
         v->moved_count = move->tasks.count;
         v->move_node = v->moved[0].node;
     }
@@ -215,7 +214,7 @@ void decide_claim(struct core *c, struct job *j, const struct trial *t, int64_t 
     d->job = j->id;
     d->pool = t->pool->id;
     d->step = t->step;
-    d->tasks = decide_grants(c, &t->tasks);
+    d->tasks = decide_grants(c, &t->tasks, c->plan_arena);
     d->task_count = t->tasks.count;
     d->exact = t->exact;
     d->candidates = t->candidates;

@@ -17,12 +17,8 @@ void decide_job(struct fact_reason *why, int64_t job);
 #define DECIDE_NUMBERS_MAX 12
 #define DECIDE_JOBS_MAX    64
 
-/* Lease tasks as grants. */
-struct fact_grant *decide_grants(struct core *c, const lease_tasks *tasks);
-
-/* What of gu more units at the leaf would be borrowed: what no queue on its path has left in its
- * reserve.  Called with the units already counted in the queues. */
-int64_t decide_borrowed(const struct core *c, const struct job *j, int pool, int64_t gu);
+/* Lease tasks as grants, in the arena. */
+struct fact_grant *decide_grants(const struct core *c, const lease_tasks *tasks, struct arena *a);
 
 /* A start (step 1) or a growth; tasks is what is new. */
 void decide_start(struct core *c, struct job *j, const struct trial *t, int64_t now_ms);

@@ -16,6 +16,18 @@ static int need_job(struct core *c, int64_t id, struct job **ret, struct err *er
     return 0;
 }
 
+static int need_attempt(struct core *c, int64_t id, int64_t attempt, struct job **ret,
+                        struct err *err)
+{
+    int rc = need_job(c, id, ret, err);
+
+    if (rc == 0 && (!job_is_active(*ret) || (*ret)->attempt != attempt)) {
+        return err_set(err, ERR_INVALID, "job %lld has no attempt %lld that runs", (long long)id,
+                       (long long)attempt);
+    }
+    return rc;
+}
+
 /* ---- starts ---- */
 
 static int grant_all(const struct core *c, const struct fact_grant *from, size_t count,
@@ -180,14 +192,10 @@ int fold_stopped(struct core *c, const struct fact *f, struct err *err)
 {
     const struct fact_job_stopped *d = fact_of(f, JOB_STOPPED);
     struct job *j;
-    int rc = need_job(c, d->job, &j, err);
+    int rc = need_attempt(c, d->job, d->attempt, &j, err);
 
     if (rc != 0) {
         return rc;
-    }
-    if (!job_is_active(j) || d->attempt != j->attempt) {
-        return err_set(err, ERR_INVALID, "job %lld has no attempt %lld that runs", (long long)j->id,
-                       (long long)d->attempt);
     }
     stop_whole(c, j, f->at_ms, d->deadline_ms);
     j->stop.claimed = false;
@@ -203,14 +211,10 @@ int fold_killed(struct core *c, const struct fact *f, struct err *err)
 {
     const struct fact_job_killed *d = fact_of(f, JOB_KILLED);
     struct job *j;
-    int rc = need_job(c, d->job, &j, err);
+    int rc = need_attempt(c, d->job, d->attempt, &j, err);
 
     if (rc != 0) {
         return rc;
-    }
-    if (!job_is_active(j) || d->attempt != j->attempt) {
-        return err_set(err, ERR_INVALID, "job %lld has no attempt %lld that runs", (long long)j->id,
-                       (long long)d->attempt);
     }
     j->stop.killed = true;
     j->stop.killed_ms = f->at_ms;

@@ -54,7 +54,6 @@ struct shape {
     const struct fact_job_submitted
         *ask;  /* id, name, subject, spec are those of its first job: do not use */
     int queue; /* index of the leaf; kept by the core when the policy changes */
-    int64_t min_tasks;
     bool elastic;
     int64_t hash;
     char *text;          /* canonical, what makes shapes equal */

@@ -21,9 +21,8 @@ struct shift { /* one search */
     bool found;
 };
 
-static bool may_move(const struct core *c, const struct ask *ask, const struct job *j)
+static bool may_move(const struct ask *ask, const struct job *j)
 {
-    (void)c;
     return j != ask->job && job_is_active(j) && !j->ask->nonpreemptible && !j->marked &&
            !j->stop.told && !j->decided && j->broken_ms == 0 && j->stopping_gu == 0 &&
            !j->nomination.is && j->pool == ask->pool->index && j->leased_gu < ask->need_gu;
@@ -37,7 +36,7 @@ static void gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_
         for (size_t i = 0; i < leaf->active.count; i++) {
             struct job *j = leaf->active.items[i];
 
-            if (may_move(c, ask, j)) {
+            if (may_move(ask, j)) {
                 struct claim_unit u = {.kind = UNIT_WHOLE, .job = j, .at = -1, .gu = j->leased_gu};
 
                 u.lost_gu_ms = claim_lost(c, j, -1, now_ms);

@@ -64,7 +64,7 @@ bool order_competes(const struct job *j, int64_t now_ms)
            (!j->nomination.is || j->unseated);
 }
 
-bool order_is_failed(const struct core *c, const struct shape *s)
+static bool is_failed(const struct core *c, const struct shape *s)
 {
     if (s->failed == NULL || s->failed_count != (int)c->pools.count) {
         return false;
@@ -77,7 +77,8 @@ bool order_is_failed(const struct core *c, const struct shape *s)
     return s->failed_for_good || s->failed_plan == c->plan_number;
 }
 
-void order_failed(struct core *c, struct job *j)
+/* Memo: this shape could not start as the pools are now. */
+static void mark_failed(struct core *c, struct job *j)
 {
     struct shape *s = j->shape;
 
@@ -127,7 +128,7 @@ static struct job *first_of_leaf(struct order *o, const struct queue *q)
     for (size_t i = 0; i < q->shapes.count; i++) {
         struct job *j;
 
-        if (order_is_failed(o->c, q->shapes.items[i])) {
+        if (is_failed(o->c, q->shapes.items[i])) {
             continue;
         }
         j = first_of_shape(q->shapes.items[i], o->now_ms);
@@ -176,7 +177,7 @@ static void fill_hope(struct order *o, const struct queue *q, struct key *k)
         struct key one;
         struct job *j;
 
-        if (order_is_failed(o->c, s)) {
+        if (is_failed(o->c, s)) {
             continue;
         }
         j = first_of_shape(s, o->now_ms);
@@ -184,7 +185,7 @@ static void fill_hope(struct order *o, const struct queue *q, struct key *k)
             continue;
         }
         if (bounds_refuse(o->bounds, j)) {
-            order_failed(o->c, j);
+            mark_failed(o->c, j);
             continue;
         }
         fill_key(o, j, &one);
@@ -415,7 +416,7 @@ static bool try_leaf(struct order *o, int leaf, struct job *j, struct trial *ret
     c->inexact = false;
     forecast_save(c);
     if (!trial_job(c, j, o->now_ms, ret)) {
-        order_failed(c, j);
+        mark_failed(c, j);
         forecast_blocked(c, j, o->now_ms);
         order_update(o, leaf);
         return false;

@@ -25,9 +25,6 @@ const int *order_pools(struct core *c, const struct job *j, int *ret_count);
 /* May the job compete at all now: waiting, not resting, not promised, not decided? */
 bool order_competes(const struct job *j, int64_t now_ms);
 
-/* Memo: this shape could not start as the pools are now. */
-void order_failed(struct core *c, struct job *j);
-bool order_is_failed(const struct core *c, const struct shape *s);
 /* Does a come before b in their leaf? */
 bool order_earlier(const struct job *a, const struct job *b);
 

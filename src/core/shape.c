@@ -39,7 +39,6 @@ static struct shape *shape_new(struct core *c, const struct fact_job_submitted *
     s->hash = shape_text_hash(text);
     s->text = text;
     for (size_t g = 0; g < plain->group_count; g++) {
-        s->min_tasks += plain->groups[g].min_tasks;
         s->elastic = s->elastic || plain->groups[g].min_tasks < plain->groups[g].tasks;
     }
     s->next = omap_put(&c->shapes, (struct omap_key){s->hash, 0, 0}, s);

@@ -3,6 +3,7 @@
  * are rebuilt. */
 #include "base/check.h"
 #include "core/codec.h"
+#include "core/decide.h"
 #include "core/fold.h"
 #include "core/shape.h"
 
@@ -228,38 +229,6 @@ static SCHEMA_DEFINE(SNAP, "snapshot", snap);
 
 /* ---- writing ---- */
 
-static struct fact_grant *grants_of(const struct core *c, const lease_tasks *tasks, struct arena *a)
-{
-    struct fact_grant *to = arena_new(a, tasks->count + 1, sizeof(*to));
-
-    for (size_t i = 0; i < tasks->count; i++) {
-        const struct lease_task *t = &tasks->items[i];
-        const struct node *n = c->nodes.items[t->node];
-
-        to[i] = (struct fact_grant){.task = t->task,
-                                    .group = t->group,
-                                    .node = n->id,
-                                    .device_count = (size_t)t->device_count,
-                                    .cpu_milli = t->cpu_milli,
-                                    .memory_bytes = t->memory_bytes};
-        to[i].devices = arena_new(a, (size_t)t->device_count + 1, sizeof(to[i].devices[0]));
-        for (int k = 0; k < t->device_count; k++) {
-            const struct lease_device *d = &t->devices[k];
-            const struct device *dev = &n->devices[d->slot];
-
-            to[i].devices[k] =
-                (struct fact_grant_device){.slot = d->slot,
-                                           .gu = d->gu,
-                                           .memory_bytes = d->memory_bytes,
-                                           .profile = d->profile >= 0
-                                                          ? dev->table->profiles[d->profile].name
-                                                          : dev->profile,
-                                           .start = d->profile >= 0 ? d->start : 0};
-        }
-    }
-    return to;
-}
-
 static void fill_job(const struct core *c, const struct job *j, struct snap_job *to,
                      struct arena *a)
 {
@@ -286,7 +255,7 @@ static void fill_job(const struct core *c, const struct job *j, struct snap_job 
     to->requeue_asked = j->requeue_asked;
     to->done_said = j->done_said;
     to->pool = j->pool_id;
-    to->tasks = grants_of(c, &j->tasks, a);
+    to->tasks = decide_grants(c, &j->tasks, a);
     to->task_count = j->tasks.count;
     to->task_states = arena_new(a, j->tasks.count + 1, sizeof(int64_t));
     to->task_state_count = j->tasks.count;
@@ -336,7 +305,7 @@ static void fill_job_more(const struct core *c, const struct job *j, struct snap
         to->nomination_step = j->nomination.step;
         to->nomination_since_ms = j->nomination.since_ms;
         to->nomination_latest_ms = j->nomination.latest_ms;
-        to->promised = grants_of(c, &j->nomination.tasks, a);
+        to->promised = decide_grants(c, &j->nomination.tasks, a);
         to->promised_count = j->nomination.tasks.count;
         to->victims = j->nomination.victims.items;
         to->victim_count = j->nomination.victims.count;

@@ -69,11 +69,6 @@ const struct job *view_job_next(const struct core *c, int64_t after)
     return i != NULL ? i->value : NULL;
 }
 
-int64_t view_job_count(const struct core *c)
-{
-    return (int64_t)c->jobs.count;
-}
-
 int64_t view_waiting_count(const struct core *c)
 {
     return c->waiting_count;
@@ -101,11 +96,6 @@ int64_t view_lent_gu(const struct core *c, int queue, int pool)
     int64_t free_gu = p->capacity_gu - p->taken_gu;
 
     return lendable > free_gu ? lendable - free_gu : 0;
-}
-
-int64_t view_unsaved_gu_ms(const struct core *c, const struct job *j, int64_t now_ms)
-{
-    return job_is_active(j) ? claim_lost(c, j, -1, now_ms) : 0;
 }
 
 int64_t core_now_ms(const struct core *c)

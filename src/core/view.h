@@ -36,7 +36,6 @@ const struct node *view_node_of_name(const struct core *c, const char *cluster, 
 const struct job *view_job(const struct core *c, int64_t id);
 /* The next job by id after `after` (0 = from the first), NULL at the end. */
 const struct job *view_job_next(const struct core *c, int64_t after);
-int64_t view_job_count(const struct core *c); /* known to the core, ended ones included */
 int64_t view_waiting_count(const struct core *c);
 
 const struct view_token *view_token_next(const struct core *c, int64_t after_id);
@@ -52,8 +51,5 @@ int64_t view_lent_gu(const struct core *c, int queue, int pool);
  * borrowed. */
 void view_split(const struct core *c, const struct job *j, int64_t *ret_reserved_gu,
                 int64_t *ret_borrowed_gu);
-
-/* Work that a stop would lose now: GPU units × ms since the last checkpoint or start. */
-int64_t view_unsaved_gu_ms(const struct core *c, const struct job *j, int64_t now_ms);
 
 #endif
