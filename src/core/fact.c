@@ -277,6 +277,24 @@ static const struct schema_field BODY_token_revoked_fields[] = {
 };
 static SCHEMA_DEFINE(BODY_token_revoked, "token_revoked", fact_token_revoked);
 
+static const struct schema_field BODY_journal_key_fields[] = {
+    SCHEMA_TEXT(fact_journal_key, key),      SCHEMA_TEXT(fact_journal_key, public_key),
+    SCHEMA_TEXT(fact_journal_key, previous), SCHEMA_TEXT(fact_journal_key, signature),
+    SCHEMA_TEXT(fact_journal_key, subject),
+};
+static SCHEMA_DEFINE(BODY_journal_key, "journal_key", fact_journal_key);
+
+static const struct schema_field BODY_journal_checkpoint_fields[] = {
+    SCHEMA_INT(fact_journal_checkpoint, signed_seq),
+    SCHEMA_TEXT(fact_journal_checkpoint, hash),
+    SCHEMA_TEXT(fact_journal_checkpoint, state_hash),
+    SCHEMA_INT(fact_journal_checkpoint, format),
+    SCHEMA_TEXT(fact_journal_checkpoint, key),
+    SCHEMA_TEXT(fact_journal_checkpoint, signature),
+    SCHEMA_TEXT(fact_journal_checkpoint, subject),
+};
+static SCHEMA_DEFINE(BODY_journal_checkpoint, "journal_checkpoint", fact_journal_checkpoint);
+
 static const struct schema_field BODY_grant_device_fields[] = {
     SCHEMA_INT(fact_grant_device, slot),     SCHEMA_INT(fact_grant_device, gu),
     SCHEMA_TEXT(fact_grant_device, profile), SCHEMA_INT(fact_grant_device, start),

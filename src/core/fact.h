@@ -37,6 +37,8 @@
     X(POLICY_REFUSED, "policy_refused", policy_refused, false)                                     \
     X(TOKEN_CREATED, "token_created", token_created, false)                                        \
     X(TOKEN_REVOKED, "token_revoked", token_revoked, false)                                        \
+    X(JOURNAL_KEY, "journal_key", journal_key, false)                                              \
+    X(JOURNAL_CHECKPOINT, "journal_checkpoint", journal_checkpoint, false)                         \
     X(JOB_STARTED, "job_started", job_started, true)                                               \
     X(JOB_CLAIMED, "job_claimed", job_claimed, true)                                               \
     X(JOB_STOPPED, "job_stopped", job_stopped, true)                                               \
@@ -224,6 +226,25 @@ struct fact_token_created {
 struct fact_token_revoked {
     int64_t id;
     const char *subject;
+};
+
+/* The journal's own records change no state; journal/attest.h says what is signed. */
+struct fact_journal_key {   /* from here on this key signs */
+    const char *key;        /* its id */
+    const char *public_key; /* hex */
+    const char *previous;   /* id of the key it takes over from, "" = the first */
+    const char *signature;  /* by that key, hex; "" = the first, or that key was lost */
+    const char *subject;    /* who asked for it, "" = musterd itself */
+};
+
+struct fact_journal_checkpoint { /* everything up to signed_seq is as these hashes say */
+    int64_t signed_seq;
+    const char *hash;       /* of that record, hex */
+    const char *state_hash; /* of the canonical snapshot after it, hex */
+    int64_t format;         /* of the snapshot */
+    const char *key;        /* id of the key that signed */
+    const char *signature;  /* hex */
+    const char *subject;    /* who asked for it, "" = musterd itself */
 };
 
 /* ---- what the core decided ---- */
