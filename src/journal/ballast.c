@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "journal/vfsfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@ void ballast_init(struct ballast *b, const char *journal_path)
     struct str path = {0};
 
     str_addf(&path, "%s.ballast", journal_path);
-    *b = (struct ballast){str_take(&path), BALLAST_MISSING};
+    *b = (struct ballast){.path = str_take(&path), .state = BALLAST_MISSING};
 }
 
 void ballast_fini(struct ballast *b)
@@ -21,7 +22,7 @@ void ballast_fini(struct ballast *b)
     mem_freep(&b->path);
 }
 
-static int reserve(const char *path)
+static int reserve_file(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int error;
@@ -39,6 +40,23 @@ static int reserve(const char *path)
     return error;
 }
 
+static int reserve(const struct ballast *b, const char *path)
+{
+    return b->vfs != NULL ? vfsfile_reserve(b->vfs, path, BALLAST_BYTES) : reserve_file(path);
+}
+
+static bool give_up(const struct ballast *b, const char *path)
+{
+    return b->vfs != NULL ? vfsfile_remove(b->vfs, path) : unlink(path) == 0;
+}
+
+static bool is_there(const struct ballast *b)
+{
+    struct stat st;
+
+    return b->vfs != NULL ? vfsfile_exists(b->vfs, b->path) : stat(b->path, &st) == 0;
+}
+
 static int no_room(const struct ballast *b, struct err *err)
 {
     return err_set(err, ERR_DISK_FULL,
@@ -54,7 +72,7 @@ int ballast_make(struct ballast *b, struct err *err)
     if (b->state != BALLAST_MISSING) {
         return 0;
     }
-    error = reserve(b->path);
+    error = reserve(b, b->path);
     if (error == ENOSPC || error == EDQUOT) {
         return no_room(b, err);
     }
@@ -69,20 +87,18 @@ int ballast_probe(const struct ballast *b, struct err *err)
     int error;
 
     str_addf(&path, "%s.probe", b->path);
-    error = reserve(path.text);
-    unlink(path.text);
+    error = reserve(b, path.text);
+    (void)give_up(b, path.text);
     str_fini(&path);
     return error == ENOSPC || error == EDQUOT ? no_room(b, err) : 0;
 }
 
 bool ballast_drop(struct ballast *b)
 {
-    struct stat st;
-
     /* Left by an earlier process, perhaps: what counts is the file. */
-    if (b->state == BALLAST_HELD || stat(b->path, &st) == 0) {
+    if (b->state == BALLAST_HELD || is_there(b)) {
         b->state = BALLAST_MISSING;
-        return unlink(b->path) == 0;
+        return give_up(b, b->path);
     }
     return false;
 }

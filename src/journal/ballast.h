@@ -14,10 +14,11 @@ enum ballast_state { BALLAST_MISSING, BALLAST_HELD, BALLAST_IMPOSSIBLE /* not on
 
 struct ballast {
     char *path;
+    const char *vfs; /* SQLite VFS that it lies on, lent; NULL = a file of the system */
     enum ballast_state state;
 };
 
-/* Names the file only. */
+/* Names the file only, one of the system. */
 void ballast_init(struct ballast *b, const char *journal_path);
 void ballast_fini(struct ballast *b);
 

@@ -90,6 +90,16 @@ struct journal_verdict {
  * and works beside a writer; ERR_NOT_FOUND: there is no such file. */
 MUST_CHECK int journal_open_sqlite(const char *path, bool read_only, struct journal **ret,
                                    struct err *err);
+/* How a SQLite journal is opened. */
+struct journal_sqlite_options {
+    bool read_only;
+    const char
+        *vfs; /* SQLite VFS by name that all files of it are on, ballast too; lent for the
+                 life of the journal.  Nothing is locked there.  NULL = files of the system */
+};
+MUST_CHECK int journal_open_sqlite_with(const char *path,
+                                        const struct journal_sqlite_options *options,
+                                        struct journal **ret, struct err *err);
 /* Copy a journal, running or not, to a new file (0600): whole, as of one moment.  ERR_CONFLICT:
  * `to` is there already. */
 MUST_CHECK int journal_copy_sqlite(const char *from, const char *to, struct err *err);

@@ -16,6 +16,7 @@
 #include "journal/lockfile.h"
 #include "journal/sqlite_db.h"
 #include "journal/sqlite_snapshot.h"
+#include "journal/vfsfile.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +30,7 @@
 struct journal_sqlite {
     struct journal base;
     char *path;
+    const char *vfs; /* NULL = the system's */
     sqlite3 *reader;
     sqlite3 *writer; /* NULL: read-only */
     sqlite3_stmt *begin;
@@ -413,7 +415,7 @@ static const struct journal_ops SQLITE_OPS = {
 
 static int open_writer(struct journal_sqlite *s, struct err *err)
 {
-    int rc = sqlite_db_open(s->path, true, &s->writer, err);
+    int rc = sqlite_db_open_on(s->vfs, s->path, true, &s->writer, err);
 
     rc = rc != 0 ? rc : sqlite_db_prepare(s->writer, s->path, "BEGIN IMMEDIATE", &s->begin, err);
     rc = rc != 0 ? rc : sqlite_db_prepare(s->writer, s->path, META_GET, &s->meta_get, err);
@@ -428,6 +430,11 @@ static int find_file(const struct journal_sqlite *s, bool read_only, struct err 
 {
     struct stat st;
 
+    if (s->vfs != NULL) {
+        return read_only || vfsfile_exists(s->vfs, s->path)
+                   ? 0
+                   : sqlite_db_create_on(s->vfs, s->path, err);
+    }
     if (stat(s->path, &st) == 0) {
         return st.st_size > 0 ? 0
                               : err_set(err, ERR_JOURNAL_DAMAGED,
@@ -448,7 +455,7 @@ static int open_all(struct journal_sqlite *s, bool read_only, struct err *err)
     struct sqlite_meta meta;
     int rc = find_file(s, read_only, err);
 
-    rc = rc != 0 ? rc : sqlite_db_open(s->path, false, &s->reader, err);
+    rc = rc != 0 ? rc : sqlite_db_open_on(s->vfs, s->path, false, &s->reader, err);
     rc = rc != 0 ? rc : sqlite_db_check(s->reader, s->path, &meta, err);
     if (rc != 0) {
         return rc;
@@ -464,19 +471,21 @@ static int open_all(struct journal_sqlite *s, bool read_only, struct err *err)
     return rc != 0 ? rc : open_writer(s, err);
 }
 
-static int try_open(const char *path, bool read_only, int lock_fd, struct journal **ret,
-                    struct err *err)
+static int try_open(const char *path, const struct journal_sqlite_options *o, int lock_fd,
+                    struct journal **ret, struct err *err)
 {
     struct journal_sqlite *s = mem_new(1, sizeof(*s));
     int rc;
 
     s->path = mem_text(path);
+    s->vfs = o->vfs;
     s->base = (struct journal){&SQLITE_OPS, s->path};
     s->lock_fd = -1;
     s->chain = chain_new();
     pthread_mutex_init(&s->tip_lock, NULL);
     ballast_init(&s->ballast, path);
-    rc = open_all(s, read_only, err);
+    s->ballast.vfs = o->vfs;
+    rc = open_all(s, o->read_only, err);
     if (rc != 0) {
         sqlite_close(&s->base);
         return rc;
@@ -486,20 +495,23 @@ static int try_open(const char *path, bool read_only, int lock_fd, struct journa
     return 0;
 }
 
-int journal_open_sqlite(const char *path, bool read_only, struct journal **ret, struct err *err)
+int journal_open_sqlite_with(const char *path, const struct journal_sqlite_options *o,
+                             struct journal **ret, struct err *err)
 {
+    const bool read_only = o->read_only;
     struct ballast ballast;
     int lock_fd = -1;
-    int rc = read_only ? 0 : lockfile_take(path, &lock_fd, err);
+    int rc = read_only || o->vfs != NULL ? 0 : lockfile_take(path, &lock_fd, err);
 
     if (rc != 0) {
         return rc;
     }
-    rc = try_open(path, read_only, lock_fd, ret, err);
+    rc = try_open(path, o, lock_fd, ret, err);
     if (rc == ERR_DISK_FULL && !read_only) { /* the log's index needs a little room of its own */
         ballast_init(&ballast, path);
+        ballast.vfs = o->vfs;
         if (ballast_drop(&ballast)) {
-            rc = try_open(path, read_only, lock_fd, ret, err);
+            rc = try_open(path, o, lock_fd, ret, err);
         }
         ballast_fini(&ballast);
     }
@@ -510,6 +522,13 @@ int journal_open_sqlite(const char *path, bool read_only, struct journal **ret, 
     /* A full disk is no reason not to start: what runs must be watched, and appends will tell. */
     rc = read_only ? 0 : journal_room(*ret, NULL);
     return rc == ERR_DISK_FULL ? 0 : rc;
+}
+
+int journal_open_sqlite(const char *path, bool read_only, struct journal **ret, struct err *err)
+{
+    const struct journal_sqlite_options options = {.read_only = read_only};
+
+    return journal_open_sqlite_with(path, &options, ret, err);
 }
 
 int journal_copy_sqlite(const char *from, const char *to, struct err *err)

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "journal/journal.h"
+#include "journal/vfsfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,10 +131,11 @@ static bool has_log(const char *path)
     return has;
 }
 
-static int connect(const char *name, int flags, const char *path, sqlite3 **ret, struct err *err)
+static int connect_on(const char *vfs, const char *name, int flags, const char *path, sqlite3 **ret,
+                      struct err *err)
 {
     sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(name, &db, flags | SQLITE_OPEN_FULLMUTEX, NULL);
+    int rc = sqlite3_open_v2(name, &db, flags | SQLITE_OPEN_FULLMUTEX, vfs);
 
     if (rc == SQLITE_OK) {
         sqlite3_extended_result_codes(db, 1);
@@ -153,22 +155,28 @@ static int connect(const char *name, int flags, const char *path, sqlite3 **ret,
     return 0;
 }
 
-int sqlite_db_open(const char *path, bool write, sqlite3 **ret, struct err *err)
+static int connect(const char *name, int flags, const char *path, sqlite3 **ret, struct err *err)
+{
+    return connect_on(NULL, name, flags, path, ret, err);
+}
+
+int sqlite_db_open_on(const char *vfs, const char *path, bool write, sqlite3 **ret, struct err *err)
 {
     struct str uri = {0};
     struct err first;
     int rc;
 
     if (write) {
-        rc = connect(path, SQLITE_OPEN_READWRITE, path, ret, err);
+        rc = connect_on(vfs, path, SQLITE_OPEN_READWRITE, path, ret, err);
         return rc != 0
                    ? rc
                    : sqlite_db_run(
                          *ret, path,
                          "PRAGMA synchronous=FULL; PRAGMA journal_size_limit=" WAL_BYTES_MAX, err);
     }
-    rc = connect(path, SQLITE_OPEN_READONLY, path, ret, &first);
-    if (rc == ERR_IO && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 && !has_log(path)) {
+    rc = connect_on(vfs, path, SQLITE_OPEN_READONLY, path, ret, &first);
+    if (rc == ERR_IO && vfs == NULL && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 &&
+        !has_log(path)) {
         add_uri(&uri, path);
         rc = connect(uri.text, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, ret, &first);
         str_fini(&uri);
@@ -178,6 +186,11 @@ int sqlite_db_open(const char *path, bool write, sqlite3 **ret, struct err *err)
     }
     sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     return 0;
+}
+
+int sqlite_db_open(const char *path, bool write, sqlite3 **ret, struct err *err)
+{
+    return sqlite_db_open_on(NULL, path, write, ret, err);
 }
 
 /* ---- making it ---- */
@@ -201,12 +214,13 @@ static int sync_directory(const char *path, struct err *err)
     return rc;
 }
 
-static int fill(const char *path, struct err *err)
+static int fill(const char *vfs, const char *path, struct err *err)
 {
     struct str sql = {0};
     struct timespec now;
     sqlite3 *db = NULL;
-    int rc = connect(path, SQLITE_OPEN_READWRITE, path, &db, err);
+    int rc = connect_on(vfs, path, SQLITE_OPEN_READWRITE | (vfs != NULL ? SQLITE_OPEN_CREATE : 0),
+                        path, &db, err);
 
     if (rc != 0) {
         return rc;
@@ -222,7 +236,7 @@ static int fill(const char *path, struct err *err)
     rc = rc == SQLITE_OK ? 0 : sqlite_db_error(db, rc, path, "make it", err);
     str_fini(&sql);
     /* Closing moves the log into the file and removes it; what fails there fails here. */
-    if (sqlite3_close(db) != SQLITE_OK || (rc == 0 && has_log(path))) {
+    if (sqlite3_close(db) != SQLITE_OK || (rc == 0 && vfs == NULL && has_log(path))) {
         rc = rc != 0 ? rc : err_set(err, ERR_IO, "%s: cannot finish it", path);
     }
     return rc;
@@ -271,7 +285,7 @@ int sqlite_db_create(const char *path, struct err *err)
     str_addf(&aside, "%s.new", path);
     remove_all(aside.text);
     rc = make_file(aside.text, err);
-    rc = rc != 0 ? rc : fill(aside.text, err);
+    rc = rc != 0 ? rc : fill(NULL, aside.text, err);
     if (rc == 0 && rename(aside.text, path) != 0) {
         rc = err_set(err, ERR_IO, "cannot make %s: %s", path, strerror(errno));
     }
@@ -282,6 +296,18 @@ int sqlite_db_create(const char *path, struct err *err)
     }
     str_fini(&aside);
     return rc;
+}
+
+int sqlite_db_create_on(const char *vfs, const char *path, struct err *err)
+{
+    struct str log = {0};
+    bool left;
+
+    str_addf(&log, "%s-wal", path);
+    left = vfsfile_exists(vfs, log.text);
+    str_fini(&log);
+    return left ? err_set(err, ERR_JOURNAL_DAMAGED, "%s is gone but its log is there", path)
+                : fill(vfs, path, err);
 }
 
 int sqlite_db_copy(sqlite3 *db, const char *to, struct err *err)

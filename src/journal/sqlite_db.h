@@ -23,9 +23,14 @@ struct sqlite_meta {
 /* Make an empty journal in path, whole or not at all (made aside and renamed).  ERR_IO,
  * ERR_DISK_FULL. */
 MUST_CHECK int sqlite_db_create(const char *path, struct err *err);
+/* The same on a VFS by name, where a crash meanwhile may leave a part of it. */
+MUST_CHECK int sqlite_db_create_on(const char *vfs, const char *path, struct err *err);
 /* A connection to an existing file.  One that reads neither checkpoints nor changes the file, and
  * works where -wal and -shm cannot be made, too. */
 MUST_CHECK int sqlite_db_open(const char *path, bool write, sqlite3 **ret, struct err *err);
+/* The same on a VFS by name; NULL = the system's. */
+MUST_CHECK int sqlite_db_open_on(const char *vfs, const char *path, bool write, sqlite3 **ret,
+                                 struct err *err);
 void sqlite_db_close(sqlite3 *db);
 
 /* Copy all of db into the new file `to` (0600).  ERR_CONFLICT: it is there already. */
