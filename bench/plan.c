@@ -418,9 +418,10 @@ static void send_reports(struct bench *b)
         }
         if (r.ended) {
             apply(b, FACT_TASK_ENDED,
-                  &(struct fact_task_ended){r.job, r.attempt, r.task, TASK_EXITED, 0});
+                  &(struct fact_task_ended){.job = r.job, .attempt = r.attempt, .task = r.task});
         } else {
-            apply(b, FACT_TASK_RUNNING, &(struct fact_task_running){r.job, r.attempt, r.task});
+            apply(b, FACT_TASK_RUNNING,
+                  &(struct fact_task_running){.job = r.job, .attempt = r.attempt, .task = r.task});
         }
     }
     vec_clear(&b->reports);

@@ -1,9 +1,11 @@
 /* backend - what carries decisions out: a table of functions over one kind of engine.  No policy.
  *
- * Calls are idempotent by (job, attempt, step, task): a repeated start of what runs does nothing.
- * They return quickly; what happens is told as facts through the sink (task_running, task_ended,
- * task_refused, node_seen, node_state, job_checkpointed, job_done).  Unknown is not dead: a backend
- * says task_ended only when it is proven that nothing of the task runs any more.
+ * Calls are idempotent by (job, attempt, task, step of the lease): a number may be used again
+ * within an attempt (repair, growth after a shrink), and the step tells the one task from the
+ * other.  A repeated start of what was started does nothing, and every report names the step that
+ * it is about. They return quickly; what happens is told as facts through the sink (task_running,
+ * task_ended, task_refused, node_seen, node_state, job_checkpointed, job_done).  Unknown is not
+ * dead: a backend says task_ended only when it is proven that nothing of the task runs any more.
  */
 #ifndef MUSTER_BACKEND_BACKEND_H
 #define MUSTER_BACKEND_BACKEND_H
@@ -48,17 +50,45 @@ struct backend_job { /* all that a start needs; lent */
     const char *queue;
     const char *pool;
     const struct fact_job_submitted *submitted;
-    const struct fact_grant *tasks; /* the full wanted set of this step */
+    const struct fact_grant *tasks; /* the full wanted set of this step, each with the step that it
+                                       was granted in (0 = this one) */
     size_t task_count;
     const struct backend_node *nodes; /* one for each node id that tasks name */
     size_t node_count;
     struct backend_spec spec;
 };
 
+struct backend_task { /* one task of an attempt */
+    int64_t task;
+    int64_t step; /* in which it was granted; 0 = whichever has the number */
+};
+
+static inline bool backend_task_is(const struct backend_task *which, int64_t task, int64_t step)
+{
+    return which->task == task && (which->step == 0 || which->step == step);
+}
+
+/* Is it one of those, where none stands for all? */
+static inline bool backend_task_among(const struct backend_task *rows, size_t count, int64_t task,
+                                      int64_t step)
+{
+    size_t i;
+
+    for (i = 0; i < count && !backend_task_is(&rows[i], task, step); i++) {
+    }
+    return count == 0 || i < count;
+}
+
+/* The step in which a task of a start was granted. */
+static inline int64_t backend_step_of(const struct backend_job *job, size_t index)
+{
+    return job->tasks[index].step != 0 ? job->tasks[index].step : job->step;
+}
+
 struct backend_signal { /* lent */
     int64_t job;
     int64_t attempt;
-    const int64_t *tasks; /* none = all of the attempt */
+    const struct backend_task *tasks; /* none = all of the attempt */
     size_t task_count;
     int64_t number;      /* 0 = SIGTERM */
     int64_t deadline_ms; /* when a kill follows: MUSTER_PREEMPT_DEADLINE, 0 = no change */
@@ -68,7 +98,7 @@ struct backend_signal { /* lent */
 struct backend_held { /* what the core believes is there: to adopt after a restart */
     int64_t job;
     int64_t attempt;
-    int64_t task;
+    struct backend_task task;
     int64_t node;
 };
 
@@ -83,7 +113,7 @@ struct backend_ops {
     /* Tell the tasks to stop, and by when; no kill. */
     int (*signal)(struct backend *b, const struct backend_signal *what, struct err *err);
     /* Kill the whole process tree of the tasks. */
-    int (*kill)(struct backend *b, int64_t job, int64_t attempt, const int64_t *tasks,
+    int (*kill)(struct backend *b, int64_t job, int64_t attempt, const struct backend_task *tasks,
                 size_t task_count, struct err *err);
     /* The attempt's end is durable: exit records and sockets may go.  Logs and checkpoints stay. */
     void (*forget)(struct backend *b, int64_t job, int64_t attempt);

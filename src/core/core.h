@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "core/fact.h"
 
-#define CORE_SNAPSHOT_FORMAT 1
+#define CORE_SNAPSHOT_FORMAT 2
 
 struct core;
 

@@ -42,6 +42,7 @@ struct fact_grant *decide_grants(const struct core *c, const lease_tasks *tasks,
         const struct node *n = c->nodes.items[t->node];
 
         grants[i] = (struct fact_grant){.task = t->task,
+                                        .step = t->step,
                                         .group = t->group,
                                         .node = n->id,
                                         .device_count = (size_t)t->device_count,

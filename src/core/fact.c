@@ -226,20 +226,21 @@ static const struct schema_field BODY_task_running_fields[] = {
     SCHEMA_INT(fact_task_running, job),
     SCHEMA_INT(fact_task_running, attempt),
     SCHEMA_INT(fact_task_running, task),
+    SCHEMA_INT(fact_task_running, step),
 };
 static SCHEMA_DEFINE(BODY_task_running, "task_running", fact_task_running);
 
 static const struct schema_field BODY_task_ended_fields[] = {
     SCHEMA_INT(fact_task_ended, job),    SCHEMA_INT(fact_task_ended, attempt),
     SCHEMA_INT(fact_task_ended, task),   SCHEMA_ENUM(fact_task_ended, cause, TASK_CAUSE_NAMES),
-    SCHEMA_INT(fact_task_ended, status),
+    SCHEMA_INT(fact_task_ended, status), SCHEMA_INT(fact_task_ended, step),
 };
 static SCHEMA_DEFINE(BODY_task_ended, "task_ended", fact_task_ended);
 
 static const struct schema_field BODY_task_refused_fields[] = {
     SCHEMA_INT(fact_task_refused, job),         SCHEMA_INT(fact_task_refused, attempt),
     SCHEMA_INT(fact_task_refused, task),        SCHEMA_TEXT(fact_task_refused, reason),
-    SCHEMA_BOOL(fact_task_refused, node_fault),
+    SCHEMA_BOOL(fact_task_refused, node_fault), SCHEMA_INT(fact_task_refused, step),
 };
 static SCHEMA_DEFINE(BODY_task_refused, "task_refused", fact_task_refused);
 
@@ -309,6 +310,7 @@ static const struct schema_field BODY_grant_fields[] = {
     SCHEMA_LIST(fact_grant, devices, device_count, &BODY_grant_device),
     SCHEMA_INT(fact_grant, cpu_milli),
     SCHEMA_INT(fact_grant, memory_bytes),
+    SCHEMA_INT(fact_grant, step),
 };
 SCHEMA_DEFINE(BODY_grant, "grant", fact_grant);
 

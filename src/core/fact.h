@@ -173,10 +173,15 @@ struct fact_job_checkpointed {
     const char *name;
 };
 
+/* A task's number may be granted again within its attempt (repair, growth after a shrink), so what
+ * is said of a task names the step of the lease that it was started in.  A fact about another step
+ * than the one that holds the number now is stale and refused; 0 = not known (records of releases
+ * that did not say it): taken to be about the one that holds it. */
 struct fact_task_running {
     int64_t job;
     int64_t attempt;
     int64_t task;
+    int64_t step;
 };
 
 enum task_cause { TASK_EXITED, TASK_SIGNALLED, TASK_LOST, TASK_TIMEOUT };
@@ -188,6 +193,7 @@ struct fact_task_ended { /* proof that the task is gone and its devices are free
     int64_t task;
     int cause;      /* enum task_cause */
     int64_t status; /* exit status, or the signal's number */
+    int64_t step;
 };
 
 struct fact_task_refused { /* the backend could not start it; nothing runs */
@@ -196,6 +202,7 @@ struct fact_task_refused { /* the backend could not start it; nothing runs */
     int64_t task;
     const char *reason;
     bool node_fault; /* the node is to be avoided by the retry */
+    int64_t step;
 };
 
 struct fact_clock_stepped {
@@ -266,6 +273,7 @@ struct fact_grant { /* one task and what it holds */
     size_t device_count;
     int64_t cpu_milli;
     int64_t memory_bytes;
+    int64_t step; /* of the lease in which it was granted; 0 = that of the decision it stands in */
 };
 
 /* Why a decision was made: rule of DESIGN section 4 by a stable word, and the numbers it rested on.

@@ -199,6 +199,7 @@ int fold_grant(const struct core *c, const struct fact_grant *g, struct lease_ta
         return err_set(err, ERR_INVALID, "no node %lld in any pool", (long long)g->node);
     }
     *ret = (struct lease_task){.task = (int32_t)g->task,
+                               .step = (int32_t)g->step,
                                .group = (int16_t)g->group,
                                .state = TASK_STATE_STARTING,
                                .node = n->index,

@@ -60,14 +60,16 @@ static bool holds_task(const struct job *j, int32_t task)
 static void add_tasks(struct core *c, struct job *j, lease_tasks *fresh)
 {
     for (size_t i = 0; i < fresh->count; i++) {
+        struct lease_task *t = &fresh->items[i];
         int64_t gu;
 
-        if (holds_task(j, fresh->items[i].task)) {
-            mem_free(fresh->items[i].devices);
+        if (holds_task(j, t->task)) {
+            mem_free(t->devices);
             continue;
         }
-        gu = load_task_gu(&fresh->items[i]);
-        vec_push(&j->tasks, fresh->items[i]);
+        t->step = t->step != 0 ? t->step : (int32_t)j->step;
+        gu = load_task_gu(t);
+        vec_push(&j->tasks, *t);
         load_put(c, j, &j->tasks.items[j->tasks.count - 1], LEDGER_HELD);
         load_quota(c, j, j->pool, gu, false, 1);
         j->leased_gu += gu;

@@ -452,23 +452,28 @@ static void task_running(struct job *j, struct lease_task *t, int64_t now_ms)
     j->running_ms = now_ms;
 }
 
-/* The three that speak of one task begin with the same members. */
-struct task_head {
-    int64_t job;
-    int64_t attempt;
-    int64_t task;
-};
-
-int fold_task(struct core *c, const struct fact *f, struct err *err)
+/* Which task a fact is about; the kinds differ in what else they say. */
+static struct fact_task_running head_of(const struct fact *f)
 {
-    const struct task_head *head = f->body.any;
-    struct job *j = core_job(c, head->job);
+    if (f->kind == FACT_TASK_ENDED) {
+        const struct fact_task_ended *e = fact_of(f, TASK_ENDED);
+
+        return (struct fact_task_running){e->job, e->attempt, e->task, e->step};
+    }
+    if (f->kind == FACT_TASK_REFUSED) {
+        const struct fact_task_refused *r = fact_of(f, TASK_REFUSED);
+
+        return (struct fact_task_running){r->job, r->attempt, r->task, r->step};
+    }
+    return *fact_of(f, TASK_RUNNING);
+}
+
+/* The lease's row of the task.  A number that was granted again since belongs to another task. */
+static int find_task(const struct job *j, const struct fact_task_running *head, size_t *ret,
+                     struct err *err)
+{
     size_t at = 0;
 
-    if (j == NULL || !job_is_active(j) || j->attempt != head->attempt) {
-        return err_set(err, ERR_INVALID, "job %lld has no attempt %lld that runs",
-                       (long long)head->job, (long long)head->attempt);
-    }
     while (at < j->tasks.count && j->tasks.items[at].task != head->task) {
         at++;
     }
@@ -479,6 +484,30 @@ int fold_task(struct core *c, const struct fact *f, struct err *err)
     if (f->kind == FACT_TASK_RUNNING) {
         task_running(j, &j->tasks.items[at], f->at_ms);
     } else if (f->kind == FACT_TASK_ENDED) {
+    if (head->step != 0 && head->step != j->tasks.items[at].step) {
+        return err_set(err, ERR_INVALID, "task %lld of job %lld is of step %d, not %lld",
+                       (long long)head->task, (long long)head->job, j->tasks.items[at].step,
+                       (long long)head->step);
+    }
+    *ret = at;
+    return 0;
+}
+
+int fold_task(struct core *c, const struct fact *f, struct err *err)
+{
+    const struct fact_task_running head = head_of(f);
+    struct job *j = core_job(c, head.job);
+    size_t at = 0;
+    int rc;
+
+    if (j == NULL || !job_is_active(j) || j->attempt != head.attempt) {
+        return err_set(err, ERR_INVALID, "job %lld has no attempt %lld that runs",
+                       (long long)head.job, (long long)head.attempt);
+    }
+    rc = find_task(j, &head, &at, err);
+    if (rc != 0) {
+        return rc;
+    }
         task_ended(c, j, at, fact_of(f, TASK_ENDED), f->at_ms);
     } else {
         j->refused = true;

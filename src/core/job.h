@@ -34,6 +34,7 @@ struct lease_device {
 
 struct lease_task {
     int32_t task;
+    int32_t step; /* of the lease in which it was granted; 0 while it is only planned or promised */
     int16_t group;
     int16_t state; /* enum task_state */
     int32_t node;  /* index */

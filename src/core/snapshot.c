@@ -261,6 +261,7 @@ static void fill_job(const struct core *c, const struct job *j, struct snap_job 
     to->task_state_count = j->tasks.count;
     for (size_t i = 0; i < j->tasks.count; i++) {
         to->task_states[i] = j->tasks.items[i].state;
+        to->tasks[i].step = to->tasks[i].step != j->step ? to->tasks[i].step : 0;
     }
     to->reserved_gu = j->reserved_gu;
     to->borrowed_gu = j->borrowed_gu;
@@ -609,6 +610,11 @@ static int read_job(struct core *c, const struct snap_job *from, struct err *err
         vec_push(&j->finished, from->finished[i]);
     }
     rc = read_tasks(c, from->tasks, from->task_count, from->task_states, &j->tasks, err);
+    for (size_t i = 0; i < j->tasks.count; i++) {
+        struct lease_task *t = &j->tasks.items[i];
+
+        t->step = t->step != 0 ? t->step : (int32_t)j->step;
+    }
     if (rc == 0) {
         rc = read_nomination(c, from, j, err);
     }

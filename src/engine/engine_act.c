@@ -63,6 +63,7 @@ static void refuse_task(struct engine *e, const struct fact_job_started *started
         .attempt = started->attempt,
         .task = task,
         .reason = reason,
+        .step = started->step,
     };
     struct fact fact = {.kind = FACT_TASK_REFUSED, .body.as_TASK_REFUSED = &refused};
 
@@ -76,7 +77,8 @@ static void refuse_start(struct engine *e, const struct fact_job_started *starte
 
     e->stats.backend_errors++;
     for (i = 0; i < j->tasks.count; i++) {
-        if (j->tasks.items[i].state == TASK_STATE_STARTING) {
+        if (j->tasks.items[i].state == TASK_STATE_STARTING &&
+            j->tasks.items[i].step == started->step) {
             refuse_task(e, started, j->tasks.items[i].task, reason);
         }
     }
@@ -196,6 +198,27 @@ static void signal_one(struct engine *e, struct backend *b, const struct backend
     }
 }
 
+/* The tasks that a decision names by number, as they are held now; those that are gone meanwhile
+ * are left out.  False: it named some, and none of them is left. */
+static bool tasks_named(struct engine *e, const struct job *j, const int64_t *numbers, size_t count,
+                        struct backend_task **ret, size_t *ret_count)
+{
+    struct backend_task *rows = arena_new(e->act_arena, count + 1, sizeof(*rows));
+    size_t found = 0;
+    size_t i, k;
+
+    for (i = 0; j != NULL && i < count; i++) {
+        for (k = 0; k < j->tasks.count && j->tasks.items[k].task != numbers[i]; k++) {
+        }
+        if (k < j->tasks.count) {
+            rows[found++] = (struct backend_task){numbers[i], j->tasks.items[k].step};
+        }
+    }
+    *ret = rows;
+    *ret_count = found;
+    return count == 0 || found > 0;
+}
+
 /* An attempt whose place is not known any more is signalled everywhere: backends pass over what
  * they do not have. */
 static void act_signal(struct engine *e, struct backend_signal what)
@@ -220,14 +243,16 @@ static void act_claimed(struct engine *e, const struct fact_job_claimed *claimed
 
     for (i = 0; i < claimed->victim_count; i++) {
         const struct fact_victim *v = &claimed->victims[i];
+        struct backend_signal what = {.job = v->job,
+                                      .attempt = v->attempt,
+                                      .deadline_ms = v->deadline_ms,
+                                      .reason = "preempted"};
+        struct backend_task *tasks;
 
-        if (!v->nominee) {
-            act_signal(e, (struct backend_signal){.job = v->job,
-                                                  .attempt = v->attempt,
-                                                  .tasks = v->tasks,
-                                                  .task_count = v->task_count,
-                                                  .deadline_ms = v->deadline_ms,
-                                                  .reason = "preempted"});
+        if (!v->nominee && tasks_named(e, view_job(e->core, v->job), v->tasks, v->task_count,
+                                       &tasks, &what.task_count)) {
+            what.tasks = tasks;
+            act_signal(e, what);
         }
     }
 }
@@ -240,25 +265,24 @@ static void act_stopped(struct engine *e, const struct fact_job_stopped *stopped
                                           .reason = STOP_CAUSE_NAMES[stopped->cause]});
 }
 
-static void kill_one(struct engine *e, struct backend *b, const struct fact_job_killed *killed)
-{
-    if (b->ops->kill(b, killed->job, killed->attempt, killed->tasks, killed->task_count, NULL) !=
-        0) {
-        e->stats.backend_errors++;
-    }
-}
-
 static void act_killed(struct engine *e, const struct fact_job_killed *killed)
 {
-    struct backend *b = backend_of_job(e, view_job(e->core, killed->job));
+    const struct job *j = view_job(e->core, killed->job);
+    struct backend *only = backend_of_job(e, j);
+    struct backend_task *tasks;
+    size_t count;
     size_t i;
 
-    if (b != NULL) {
-        kill_one(e, b, killed);
+    if (!tasks_named(e, j, killed->tasks, killed->task_count, &tasks, &count)) {
         return;
     }
     for (i = 0; i < e->backends.count; i++) {
-        kill_one(e, e->backends.items[i].backend, killed);
+        struct backend *b = e->backends.items[i].backend;
+
+        if ((only == NULL || b == only) &&
+            b->ops->kill(b, killed->job, killed->attempt, tasks, count, NULL) != 0) {
+            e->stats.backend_errors++;
+        }
     }
 }
 
@@ -353,7 +377,7 @@ static void held_of_job(const struct engine *e, const struct job *j, const struc
         if (n == NULL || backend_of_cluster(e, n->cluster) != b) {
             continue;
         }
-        row.task = j->tasks.items[i].task;
+        row.task = (struct backend_task){j->tasks.items[i].task, j->tasks.items[i].step};
         row.node = n->id;
         vec_push(ret, row);
     }
@@ -362,30 +386,34 @@ static void held_of_job(const struct engine *e, const struct job *j, const struc
 /* Stops that were decided are told again: the crash may have come before the call. */
 static void repeat_stop(struct engine *e, const struct job *j)
 {
-    VEC(int64_t) tasks = {0};
+    VEC(int64_t) numbers = {0};
     size_t i;
 
     for (i = 0; i < j->tasks.count; i++) {
         if (j->tasks.items[i].state == TASK_STATE_STOPPING) {
-            vec_push(&tasks, j->tasks.items[i].task);
+            vec_push(&numbers, j->tasks.items[i].task);
         }
     }
-    if (tasks.count > 0 && j->stop.killed) {
+    if (numbers.count > 0 && j->stop.killed) {
         const struct fact_job_killed killed = {.job = j->id,
                                                .attempt = j->attempt,
-                                               .tasks = tasks.items,
-                                               .task_count = tasks.count};
+                                               .tasks = numbers.items,
+                                               .task_count = numbers.count};
 
         act_killed(e, &killed);
-    } else if (tasks.count > 0) {
-        act_signal(e, (struct backend_signal){.job = j->id,
-                                              .attempt = j->attempt,
-                                              .tasks = tasks.items,
-                                              .task_count = tasks.count,
-                                              .deadline_ms = j->stop.deadline_ms,
-                                              .reason = "repeated"});
+    } else if (numbers.count > 0) {
+        struct backend_signal what = {.job = j->id,
+                                      .attempt = j->attempt,
+                                      .deadline_ms = j->stop.deadline_ms,
+                                      .reason = "repeated"};
+        struct backend_task *tasks;
+
+        (void)tasks_named(e, j, numbers.items, numbers.count, &tasks, &what.task_count);
+        what.tasks = tasks;
+        act_signal(e, what);
     }
-    vec_fini(&tasks);
+    vec_fini(&numbers);
+    arena_reset(e->act_arena);
 }
 
 int engine_adopt(struct engine *e, struct err *err)

@@ -25,11 +25,13 @@ static void remember_lost(struct engine *e, int64_t node)
 
     for (j = view_job_next(e->core, 0); j != NULL; j = view_job_next(e->core, j->id)) {
         for (i = 0; i < j->tasks.count; i++) {
-            const struct node *n = view_node(e->core, j->tasks.items[i].node);
+            const struct lease_task *t = &j->tasks.items[i];
 
-            if (n->id == node) {
-                vec_push(&e->lost,
-                         (struct backend_held){j->id, j->attempt, j->tasks.items[i].task, node});
+            if (view_node(e->core, t->node)->id == node) {
+                vec_push(&e->lost, ((struct backend_held){.job = j->id,
+                                                          .attempt = j->attempt,
+                                                          .task = {t->task, t->step},
+                                                          .node = node}));
             }
         }
     }

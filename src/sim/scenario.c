@@ -294,6 +294,23 @@ static void ev_fail_task(struct player *p, struct words *w)
     p->put = true;
 }
 
+/* An end that was on its way for long: it speaks of the task of that step and no other. */
+static void ev_late_end(struct player *p, struct words *w)
+{
+    struct backend *world = p->world.backend;
+    int64_t id = job_id(p, w, words_next(w, "the job"));
+    int64_t task = words_int(w, "task", 0);
+    const struct job *j = view_job(world_core(&p->world), id);
+    const struct fact_task_ended body = {.job = id,
+                                         .attempt = j != NULL ? j->attempt : 0,
+                                         .task = task,
+                                         .step = words_int(w, "step", 0)};
+    const struct fact fact = {.kind = FACT_TASK_ENDED, .body.any = &body};
+
+    world->sink(world->sink_ctx, &fact);
+    p->put = true;
+}
+
 static void ev_node_dark(struct player *p, struct words *w)
 {
     bool dies = words_flag(w, "dies");
@@ -456,6 +473,7 @@ static const struct {
     {"checkpoint", ev_checkpoint, false},
     {"end", ev_end, false},
     {"fail-task", ev_fail_task, false},
+    {"late-end", ev_late_end, false},
     {"node-dark", ev_node_dark, false},
     {"node-back", ev_node_back, false},
     {"node-gone", ev_node_gone, false},

@@ -16,8 +16,8 @@
  * invariants of the core are checked, and at the end the journal is replayed to the same state.
  *
  * Events: submit, group, behave, cancel, hold, release, requeue, done, checkpoint, end, fail-task,
- * node-dark, node-back, node-gone, drain, resume, device-out, device-in, policy, restart, freeze,
- * thaw, wait, why, show, expect, expect-queue, expect-node.
+ * late-end, node-dark, node-back, node-gone, drain, resume, device-out, device-in, policy, restart,
+ * freeze, thaw, wait, why, show, expect, expect-queue, expect-node.
  */
 #ifndef MUSTER_SIM_SCENARIO_H
 #define MUSTER_SIM_SCENARIO_H

@@ -129,26 +129,28 @@ void local_drop_starter(struct local *l, const struct local_task *task)
 
 /* ---- start ---- */
 
-static void refuse(struct local *l, const struct backend_job *job, int64_t task,
+static void refuse(struct local *l, const struct backend_job *job, size_t index,
                    const struct err *why)
 {
     struct fact_task_refused fact = {
         .job = job->job,
         .attempt = job->attempt,
-        .task = task,
+        .task = job->tasks[index].task,
         .reason = why->text,
         .node_fault = why->code == ERR_IO,
+        .step = backend_step_of(job, index),
     };
 
     local_tell(l, FACT_TASK_REFUSED, &fact, 0);
 }
 
-/* Is there something to start: never started, or ended in an earlier step? */
+/* Is there something to start: was neither this one started, nor one of its number in a later step?
+ * One of an earlier step that still dies (a stuck one was given up) does not stand in its way. */
 static bool is_due(const struct local_attempt *a, int64_t task, int64_t step)
 {
     const struct local_task *t = local_attempt_task(a, task);
 
-    return t == NULL || (t->state == LOCAL_TASK_ENDED && t->step < step);
+    return t == NULL || t->step < step;
 }
 
 static void drop_last_task(struct local_attempt *a)
@@ -166,16 +168,17 @@ static void start_task(struct local_attempt *a, const struct backend_job *job, s
                        const struct osaccount *account)
 {
     int64_t task = job->tasks[index].task;
+    int64_t step = backend_step_of(job, index);
     struct local_task *t;
     struct err err;
 
-    if (!is_due(a, task, job->step)) {
+    if (!is_due(a, task, step)) {
         return;
     }
-    t = local_task_new(a, task, job->step);
+    t = local_task_new(a, task, step);
     if (local_task_start(t, job, index, account, &err) != 0) {
         drop_last_task(a);
-        refuse(a->local, job, task, &err);
+        refuse(a->local, job, index, &err);
     }
 }
 
@@ -220,8 +223,8 @@ static int start(struct backend *b, const struct backend_job *job, struct err *e
     for (size_t i = 0; i < job->task_count; i++) {
         if (rc == 0) {
             start_task(a, job, i, account);
-        } else if (a == NULL || is_due(a, job->tasks[i].task, job->step)) {
-            refuse(l, job, job->tasks[i].task, &why);
+        } else if (a == NULL || is_due(a, job->tasks[i].task, backend_step_of(job, i))) {
+            refuse(l, job, i, &why);
         }
     }
     mem_free(account);
@@ -230,26 +233,18 @@ static int start(struct backend *b, const struct backend_job *job, struct err *e
 
 /* ---- signal, kill, forget ---- */
 
-static bool is_named(int64_t task, const int64_t *tasks, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (tasks[i] == task) {
-            return true;
-        }
-    }
-    return count == 0;
-}
-
 static bool is_over(const struct local_task *t)
 {
     return t->state == LOCAL_TASK_ENDED || t->state == LOCAL_TASK_SWEEPING;
 }
 
 /* Are there tasks that stay when the named ones go? */
-static bool some_stay(const struct local_attempt *a, const int64_t *tasks, size_t count)
+static bool some_stay(const struct local_attempt *a, const struct backend_task *tasks, size_t count)
 {
     for (size_t i = 0; i < a->tasks.count; i++) {
-        if (!is_over(a->tasks.items[i]) && !is_named(a->tasks.items[i]->task, tasks, count)) {
+        const struct local_task *t = a->tasks.items[i];
+
+        if (!is_over(t) && !backend_task_among(tasks, count, t->task, t->step)) {
             return true;
         }
     }
@@ -272,7 +267,7 @@ static int signal_tasks(struct backend *b, const struct backend_signal *what, st
     for (size_t i = 0; i < a->tasks.count; i++) {
         struct local_task *t = a->tasks.items[i];
 
-        if (is_over(t) || !is_named(t->task, what->tasks, what->task_count)) {
+        if (is_over(t) || !backend_task_among(what->tasks, what->task_count, t->task, t->step)) {
             continue;
         }
         if (shrinks) {
@@ -287,8 +282,8 @@ static int signal_tasks(struct backend *b, const struct backend_signal *what, st
     return 0;
 }
 
-static int kill_tasks(struct backend *b, int64_t job, int64_t attempt, const int64_t *tasks,
-                      size_t task_count, struct err *err)
+static int kill_tasks(struct backend *b, int64_t job, int64_t attempt,
+                      const struct backend_task *tasks, size_t task_count, struct err *err)
 {
     struct local_attempt *a = local_find(self_of(b), job, attempt);
 
@@ -297,8 +292,10 @@ static int kill_tasks(struct backend *b, int64_t job, int64_t attempt, const int
                        attempt);
     }
     for (size_t i = 0; i < a->tasks.count; i++) {
-        if (!is_over(a->tasks.items[i]) && is_named(a->tasks.items[i]->task, tasks, task_count)) {
-            local_task_kill(a->tasks.items[i]);
+        struct local_task *t = a->tasks.items[i];
+
+        if (!is_over(t) && backend_task_among(tasks, task_count, t->task, t->step)) {
+            local_task_kill(t);
         }
     }
     return 0;

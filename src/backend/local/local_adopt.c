@@ -26,12 +26,24 @@ static bool two_numbers(const char *name, int64_t *ret_first, int64_t *ret_secon
     return sscanf(name, "%" SCNd64 ".%" SCNd64 "%c", ret_first, ret_second, &end) == 2;
 }
 
-static bool is_held(const struct backend_held *held, size_t count, const struct local_attempt *a,
-                    int64_t task)
+static bool is_attempt_held(const struct backend_held *held, size_t count,
+                            const struct local_attempt *a)
 {
     for (size_t i = 0; i < count; i++) {
+        if (held[i].job == a->job && held[i].attempt == a->attempt) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_held(const struct backend_held *held, size_t count, const struct local_task *t)
+{
+    const struct local_attempt *a = t->attempt;
+
+    for (size_t i = 0; i < count; i++) {
         if (held[i].job == a->job && held[i].attempt == a->attempt &&
-            (task < 0 || held[i].task == task)) {
+            backend_task_is(&held[i].task, t->task, t->step)) {
             return true;
         }
     }
@@ -81,13 +93,12 @@ static void adopt_attempt(struct local *l, const char *name, const struct backen
         local_warn(l, "attempts/%s is not taken up: %s", name, err.text);
         return;
     }
-    a->unwanted = !is_held(held, count, a, -1);
+    a->unwanted = !is_attempt_held(held, count, a);
     load_tasks(a);
     for (size_t i = 0; i < a->tasks.count; i++) {
         struct local_task *t = a->tasks.items[i];
 
-        local_task_adopt(t,
-                         local_attempt_task(a, t->task) == t && is_held(held, count, a, t->task));
+        local_task_adopt(t, local_attempt_task(a, t->task) == t && is_held(held, count, t));
     }
     if (!a->unwanted) {
         a->begun = true; /* the core has it, in whatever state */
@@ -117,10 +128,20 @@ static void tell_lost(struct local *l, const struct backend_held *held)
 {
     struct fact_task_ended fact = {.job = held->job,
                                    .attempt = held->attempt,
-                                   .task = held->task,
-                                   .cause = TASK_LOST};
+                                   .task = held->task.task,
+                                   .cause = TASK_LOST,
+                                   .step = held->task.step};
 
     local_tell(l, FACT_TASK_ENDED, &fact, 0);
+}
+
+/* Was it ever started?  One of its number in another step does not speak for it. */
+static bool is_there(const struct local *l, const struct backend_held *held)
+{
+    const struct local_attempt *a = local_find(l, held->job, held->attempt);
+    const struct local_task *t = a == NULL ? NULL : local_attempt_task(a, held->task.task);
+
+    return t != NULL && backend_task_is(&held->task, t->task, t->step);
 }
 
 int local_adopt(struct local *l, const struct backend_held *held, size_t count, struct err *err)
@@ -144,9 +165,7 @@ int local_adopt(struct local *l, const struct backend_held *held, size_t count, 
     closedir(dir);
     remove_dead(l);
     for (size_t i = 0; i < count; i++) {
-        const struct local_attempt *a = local_find(l, held[i].job, held[i].attempt);
-
-        if (a == NULL || local_attempt_task(a, held[i].task) == NULL) {
+        if (!is_there(l, &held[i])) {
             tell_lost(l, &held[i]);
         }
     }

@@ -108,7 +108,8 @@ static void tell_running(struct local_task *t)
 {
     struct fact_task_running fact = {.job = t->attempt->job,
                                      .attempt = t->attempt->attempt,
-                                     .task = t->task};
+                                     .task = t->task,
+                                     .step = t->step};
 
     if (is_told(t) && !t->told_running) {
         t->told_running = true;
@@ -125,6 +126,7 @@ static void tell_refused(struct local_task *t, const struct exitrec *r)
         .task = t->task,
         .reason = r->text,
         .node_fault = r->node_fault,
+        .step = t->step,
     };
 
     local_tell(t->attempt->local, FACT_TASK_REFUSED, &fact, r->ended_ms);
@@ -152,6 +154,7 @@ static void tell_ended(struct local_task *t, const struct exitrec *r)
         .task = t->task,
         .cause = cause_of(r->cause),
         .status = r->status,
+        .step = t->step,
     };
 
     local_tell(t->attempt->local, FACT_TASK_ENDED, &fact, r->ended_ms);
@@ -187,7 +190,9 @@ static void finish(struct local_task *t, const struct exitrec *r)
         remove_unwanted(a);
         return;
     }
-    local_attempt_leave(a, t->task);
+    if (local_attempt_task(a, t->task) == t) { /* else the number is another's now */
+        local_attempt_leave(a, t->task);
+    }
     if (!is_told(t)) {
         return;
     }

@@ -85,6 +85,7 @@ struct virtual_event virtual_event_of(const struct virtual_task *t, enum virtual
                                   .job = t->job,
                                   .attempt = t->attempt,
                                   .task = t->task,
+                                  .step = t->step,
                                   .node = t->node};
 }
 
@@ -160,10 +161,7 @@ void virtual_happen(struct virtual_backend *v, const struct virtual_event *ev)
         return;
     }
     if (ev->again) {
-        t = omap_get(&v->tasks, task_key(ev->job, ev->attempt, ev->task));
-        if (t == NULL || t->born == ev->born) {
-            virtual_tell_event(v, ev);
-        }
+        virtual_tell_event(v, ev);
         return;
     }
     if (!take_place(v, ev)) {
@@ -273,9 +271,9 @@ static void task_free(struct virtual_task *t)
     mem_free(t);
 }
 
-static void start_task(struct virtual_backend *v, const struct backend_job *job,
-                       const struct fact_grant *grant)
+static void start_task(struct virtual_backend *v, const struct backend_job *job, size_t index)
 {
+    const struct fact_grant *grant = &job->tasks[index];
     const struct virtual_behaviour how = virtual_behaviour_of(&v->base, job->job);
     struct virtual_task *t = mem_new(1, sizeof(*t));
     struct virtual_event ev;
@@ -283,6 +281,7 @@ static void start_task(struct virtual_backend *v, const struct backend_job *job,
     t->job = job->job;
     t->attempt = job->attempt;
     t->task = grant->task;
+    t->step = backend_step_of(job, index);
     t->node = grant->node;
     t->device_count = grant->device_count;
     t->devices = mem_new(grant->device_count + 1, sizeof(*t->devices));
@@ -302,24 +301,22 @@ static void start_task(struct virtual_backend *v, const struct backend_job *job,
     }
 }
 
-/* Is the start that is asked for already made?  A task that has ended, or that was given up with
- * its node, makes way for the new one of its number. */
-static bool is_started(struct virtual_backend *v, const struct backend_job *job,
-                       const struct fact_grant *grant)
+/* Is the start that is asked for already made, or that of a later step?  A task that has ended, or
+ * that was given up with its node, makes way for the new one of its number. */
+static bool is_started(struct virtual_backend *v, const struct backend_job *job, size_t index)
 {
     const struct virtual_task *t =
-        omap_get(&v->tasks, task_key(job->job, job->attempt, grant->task));
+        omap_get(&v->tasks, task_key(job->job, job->attempt, job->tasks[index].task));
 
-    if (t == NULL || t->ended || t->killed) {
+    if (t == NULL) {
         return false;
     }
-    if (t->node == grant->node) {
+    if (t->step >= backend_step_of(job, index)) {
         return true;
     }
-    if (v->complaint[0] == '\0') {
+    if (!t->ended && !t->killed && v->complaint[0] == '\0') {
         (void)snprintf(v->complaint, sizeof(v->complaint),
-                       "task %" PRId64 ".%" PRId64 ".%" PRId64
-                       " is started on another node while it runs",
+                       "task %" PRId64 ".%" PRId64 ".%" PRId64 " is started anew while it runs",
                        t->job, t->attempt, t->task);
     }
     return false;
@@ -332,10 +329,8 @@ static int virtual_start(struct backend *b, const struct backend_job *job, struc
 
     (void)err;
     for (i = 0; i < job->task_count; i++) {
-        const struct fact_grant *grant = &job->tasks[i];
-
-        if (!is_started(v, job, grant)) {
-            start_task(v, job, grant);
+        if (!is_started(v, job, i)) {
+            start_task(v, job, i);
         }
     }
     return 0;
@@ -384,24 +379,18 @@ static void kill_task(struct virtual_backend *v, struct virtual_task *t)
     }
 }
 
-static bool is_listed(int64_t task, const int64_t *tasks, size_t count)
-{
-    size_t i;
-
-    for (i = 0; i < count && tasks[i] != task; i++) {
-    }
-    return count == 0 || i < count;
-}
-
 /* Each task of the attempt that is listed, or all. */
-static void for_tasks(struct virtual_backend *v, int64_t job, int64_t attempt, const int64_t *tasks,
-                      size_t count, void (*each)(struct virtual_backend *v, struct virtual_task *t))
+static void for_tasks(struct virtual_backend *v, int64_t job, int64_t attempt,
+                      const struct backend_task *tasks, size_t count,
+                      void (*each)(struct virtual_backend *v, struct virtual_task *t))
 {
     struct omap_item *it = omap_lower_bound(&v->tasks, task_key(job, attempt, INT64_MIN));
 
     for (; it != NULL && it->key.a == job && it->key.b == attempt; it = omap_next(it)) {
-        if (is_listed(it->key.c, tasks, count)) {
-            each(v, it->value);
+        struct virtual_task *t = it->value;
+
+        if (backend_task_among(tasks, count, t->task, t->step)) {
+            each(v, t);
         }
     }
 }
@@ -414,8 +403,8 @@ static int virtual_signal(struct backend *b, const struct backend_signal *what, 
     return 0;
 }
 
-static int virtual_kill(struct backend *b, int64_t job, int64_t attempt, const int64_t *tasks,
-                        size_t task_count, struct err *err)
+static int virtual_kill(struct backend *b, int64_t job, int64_t attempt,
+                        const struct backend_task *tasks, size_t task_count, struct err *err)
 {
     (void)err;
     for_tasks(virtual_self(b), job, attempt, tasks, task_count, kill_task);
@@ -440,7 +429,8 @@ static bool is_held(const struct virtual_task *t, const struct backend_held *hel
     size_t i;
 
     for (i = 0; i < count; i++) {
-        if (held[i].job == t->job && held[i].attempt == t->attempt && held[i].task == t->task) {
+        if (held[i].job == t->job && held[i].attempt == t->attempt &&
+            backend_task_is(&held[i].task, t->task, t->step)) {
             return true;
         }
     }
@@ -465,13 +455,14 @@ static int virtual_adopt(struct backend *b, const struct backend_held *held, siz
     }
     for (i = 0; i < count; i++) {
         const struct virtual_task *t =
-            omap_get(&v->tasks, task_key(held[i].job, held[i].attempt, held[i].task));
+            omap_get(&v->tasks, task_key(held[i].job, held[i].attempt, held[i].task.task));
         struct virtual_event ev = {.at_ms = v->now_ms,
                                    .born = t != NULL ? t->born : 0,
                                    .what = WHAT_ENDED,
                                    .job = held[i].job,
                                    .attempt = held[i].attempt,
-                                   .task = held[i].task,
+                                   .task = held[i].task.task,
+                                   .step = held[i].task.step,
                                    .node = held[i].node,
                                    .cause = TASK_LOST,
                                    .again = true};

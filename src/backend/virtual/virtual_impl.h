@@ -11,13 +11,15 @@
 
 enum virtual_what { WHAT_RUNNING, WHAT_CHECKPOINT, WHAT_DONE, WHAT_ENDED, WHAT_REFUSED };
 
-/* A task number may be started again within its attempt (grown again, repaired): `born` tells the
- * one from the other, and nothing is told of an older one once a newer was started. */
+/* A task number may be started again within its attempt (grown again, repaired), in a later step of
+ * the lease: `born` tells the one from the other.  Nothing happens to an older one any more once a
+ * newer was started, but what was on its way about it is told, with its step. */
 struct virtual_task {
     int64_t born;
     int64_t job;
     int64_t attempt;
     int64_t task;
+    int64_t step;
     int64_t node;
     bool running;
     bool ended;
@@ -36,6 +38,7 @@ struct virtual_event {
     int64_t job;
     int64_t attempt;
     int64_t task;
+    int64_t step;
     int64_t node;
     int cause; /* enum task_cause */
     int64_t status;

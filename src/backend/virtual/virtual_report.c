@@ -11,7 +11,7 @@ void virtual_tell(struct virtual_backend *v, struct fact fact, int64_t at_ms)
 
 static void tell_running(struct virtual_backend *v, const struct virtual_event *ev)
 {
-    const struct fact_task_running body = {ev->job, ev->attempt, ev->task};
+    const struct fact_task_running body = {ev->job, ev->attempt, ev->task, ev->step};
 
     virtual_tell(v, (struct fact){.kind = FACT_TASK_RUNNING, .body.as_TASK_RUNNING = &body},
                  ev->at_ms);
@@ -19,15 +19,20 @@ static void tell_running(struct virtual_backend *v, const struct virtual_event *
 
 static void tell_ended(struct virtual_backend *v, const struct virtual_event *ev)
 {
-    const struct fact_task_ended body = {ev->job, ev->attempt, ev->task, ev->cause, ev->status};
+    const struct fact_task_ended body = {ev->job,   ev->attempt, ev->task,
+                                         ev->cause, ev->status,  ev->step};
 
     virtual_tell(v, (struct fact){.kind = FACT_TASK_ENDED, .body.as_TASK_ENDED = &body}, ev->at_ms);
 }
 
 static void tell_refused(struct virtual_backend *v, const struct virtual_event *ev)
 {
-    const struct fact_task_refused body = {ev->job, ev->attempt, ev->task, "start refused",
-                                           ev->node_fault};
+    const struct fact_task_refused body = {.job = ev->job,
+                                           .attempt = ev->attempt,
+                                           .task = ev->task,
+                                           .reason = "start refused",
+                                           .node_fault = ev->node_fault,
+                                           .step = ev->step};
 
     virtual_tell(v, (struct fact){.kind = FACT_TASK_REFUSED, .body.as_TASK_REFUSED = &body},
                  ev->at_ms);

@@ -110,7 +110,7 @@ static void adopt(struct host *h, int64_t job, int64_t attempt, const char *rest
     struct err err;
 
     for (int64_t i = 0; i < count; i++) {
-        held[i] = (struct backend_held){.job = job, .attempt = attempt, .task = first + i};
+        held[i] = (struct backend_held){.job = job, .attempt = attempt, .task = {first + i, 0}};
     }
     if (h->backend->ops->adopt(h->backend, held, (size_t)count, &err) != 0) {
         printf("failed %s\n", err.text);

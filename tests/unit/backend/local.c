@@ -302,7 +302,7 @@ static void the_jobs_own_output_file_is_written_too(void **state)
 static void growth_starts_the_new_tasks_only_and_a_shrink_is_seen(void **state)
 {
     struct fixture *f = *state;
-    const int64_t second[] = {1};
+    const struct backend_task second[] = {{1, 0}};
     const char *file = "state/attempts/7.1/job/tasks.json";
 
     fixture_shell(f, "touch $MUSTER_CHECKPOINT_DIR/up-$MUSTER_TASK; echo up; exec sleep 1000");
@@ -311,6 +311,7 @@ static void growth_starts_the_new_tasks_only_and_a_shrink_is_seen(void **state)
     assert_non_null(strstr(fixture_read(fixture_path(f, file)), "\"world_size\": 1"));
     f->job.step = 2;
     f->job.task_count = 2;
+    f->tasks[0].step = 1;
     fixture_start(f);
     fixture_wait(f, FACT_TASK_RUNNING, 1);
     assert_non_null(strstr(fixture_read(fixture_path(f, file)), "\"world_size\": 2"));

@@ -135,7 +135,7 @@ void fixture_adopt(struct fixture *f, size_t count)
     for (size_t i = 0; i < count; i++) {
         held[i] = (struct backend_held){.job = f->job.job,
                                         .attempt = f->job.attempt,
-                                        .task = f->tasks[i].task,
+                                        .task = {f->tasks[i].task, f->job.step},
                                         .node = f->tasks[i].node};
     }
     assert_int_equal(f->backend->ops->adopt(f->backend, held, count, &err), 0);

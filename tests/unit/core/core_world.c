@@ -127,7 +127,8 @@ static bool find_task(const struct core_world *w, int state, struct fact_task_ru
          j = view_job_next(w->core, j->id)) {
         for (size_t i = 0; job_is_active(j) && i < j->tasks.count; i++) {
             if (j->tasks.items[i].state == state) {
-                *ret = (struct fact_task_running){j->id, j->attempt, j->tasks.items[i].task};
+                *ret = (struct fact_task_running){j->id, j->attempt, j->tasks.items[i].task,
+                                                  j->tasks.items[i].step};
                 return true;
             }
         }
@@ -143,7 +144,8 @@ void core_world_obey(struct core_world *w)
         core_world_apply(w, FACT_TASK_RUNNING, &task);
     }
     while (find_task(w, TASK_STATE_STOPPING, &task)) {
-        struct fact_task_ended ended = {task.job, task.attempt, task.task, TASK_EXITED, 0};
+        struct fact_task_ended ended = {task.job, task.attempt, task.task, TASK_EXITED,
+                                        0,        task.step};
 
         core_world_apply(w, FACT_TASK_ENDED, &ended);
     }
@@ -197,8 +199,8 @@ void core_world_finish(struct core_world *w, int64_t job, int64_t status)
     const struct job *j = view_job(w->core, job);
 
     while (j != NULL && job_is_active(j) && j->tasks.count > 0) {
-        struct fact_task_ended ended = {job, j->attempt, j->tasks.items[0].task, TASK_EXITED,
-                                        status};
+        struct fact_task_ended ended = {job,         j->attempt, j->tasks.items[0].task,
+                                        TASK_EXITED, status,     j->tasks.items[0].step};
 
         core_world_apply(w, FACT_TASK_ENDED, &ended);
         j = view_job(w->core, job);

@@ -647,6 +647,106 @@ static void a_stop_that_was_decided_is_told_again(void **state)
     assert_int_equal(state_of(1), JOB_STATE_CANCELLED);
 }
 
+static void put_elastic(int64_t queue, int64_t tasks, int64_t least)
+{
+    struct fact_group group = {.name = "main",
+                               .tasks = tasks,
+                               .min_tasks = least,
+                               .gpus = 1,
+                               .profile = "",
+                               .model = "",
+                               .required = "",
+                               .preferred = ""};
+    const struct fact_job_submitted body = {.name = "job",
+                                            .queue = queue,
+                                            .subject = "ann",
+                                            .groups = &group,
+                                            .group_count = 1,
+                                            .spec = ""};
+
+    put(FACT_JOB_SUBMITTED, &body, NULL);
+}
+
+static int64_t step_of(int64_t job, int64_t task)
+{
+    const struct job *j = view_job(engine_core(engine), job);
+
+    for (size_t i = 0; i < j->tasks.count; i++) {
+        if (j->tasks.items[i].task == task) {
+            return j->tasks.items[i].step;
+        }
+    }
+    return 0;
+}
+
+static void say_ended(int64_t task, int64_t step)
+{
+    const struct fact_task_ended body = {.job = 1, .attempt = 1, .task = task, .step = step};
+    const struct fact fact = {.kind = FACT_TASK_ENDED, .body.any = &body};
+
+    world->sink(world->sink_ctx, &fact);
+    (void)step_at(now_ms + 1);
+}
+
+/* Job 1 has 6 tasks, gives 5 and 6 to job 2, and has them back when that one ends. */
+static void grow_shrink_grow(void)
+{
+    put_policy();
+    put_elastic(1, 6, 2);
+    (void)step_at(NOW_MS);
+    for (int i = 0; i < 8; i++) {
+        (void)step_at(now_ms + 1);
+    }
+    assert_int_equal(virtual_task_count(world), 6);
+    put_job(2, 4, NULL);
+    (void)step_at(now_ms + 10);
+    (void)step_at(now_ms + 10);
+    assert_int_equal(state_of(2), JOB_STATE_RUNNING);
+    assert_int_equal(step_of(1, 5), 0);
+    virtual_end_job(world, 2, 0);
+    for (int i = 0; i < 8; i++) {
+        (void)step_at(now_ms + 1);
+    }
+    assert_int_equal(virtual_task_count(world), 6);
+}
+
+static void a_late_end_does_not_speak_for_the_next_of_the_number(void **state)
+{
+    struct engine_stats before, after;
+    int64_t step;
+
+    (void)state;
+    grow_shrink_grow();
+    step = step_of(1, 5);
+    assert_true(step > 6); /* 1, then one a growth: it was granted first in step 5 */
+    assert_true(step_of(1, 0) == 1);
+    engine_stats(engine, &before);
+    say_ended(5, 5);
+    engine_stats(engine, &after);
+    assert_int_equal(after.stale, before.stale + 1);
+    assert_int_equal(step_of(1, 5), step);
+    say_ended(5, step);
+    assert_int_equal(step_of(1, 5), 0);
+    say_ended(4, 0); /* as releases before the step was told */
+    assert_int_equal(step_of(1, 4), 0);
+}
+
+static void steps_survive_the_snapshot(void **state)
+{
+    int64_t step;
+
+    (void)state;
+    grow_shrink_grow();
+    step = step_of(1, 5);
+    engine_close(engine);
+    open_engine(1);
+    (void)step_at(now_ms + 1); /* writes one */
+    engine_close(engine);
+    open_engine(1);
+    assert_int_equal(step_of(1, 5), step);
+    assert_int_equal(step_of(1, 0), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -674,6 +774,8 @@ int main(void)
         T(after_a_restart_running_work_goes_on),
         T(a_start_that_was_never_made_is_found_out),
         T(a_stop_that_was_decided_is_told_again),
+        T(a_late_end_does_not_speak_for_the_next_of_the_number),
+        T(steps_survive_the_snapshot),
 #undef T
     };
 

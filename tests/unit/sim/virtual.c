@@ -15,7 +15,7 @@
 struct heard {    /* one report */
     int64_t kind; /* enum fact_kind; no padding, so that reports compare as bytes */
     int64_t at_ms;
-    int64_t job, attempt, task, node;
+    int64_t job, attempt, task, step, node;
     int64_t detail; /* cause, or state of a node */
     int64_t status;
 };
@@ -31,11 +31,11 @@ static void hear(void *ctx, const struct fact *f)
     if (f->kind == FACT_TASK_RUNNING) {
         const struct fact_task_running *r = fact_of(f, TASK_RUNNING);
 
-        h.job = r->job, h.attempt = r->attempt, h.task = r->task;
+        h.job = r->job, h.attempt = r->attempt, h.task = r->task, h.step = r->step;
     } else if (f->kind == FACT_TASK_ENDED) {
         const struct fact_task_ended *e = fact_of(f, TASK_ENDED);
 
-        h.job = e->job, h.attempt = e->attempt, h.task = e->task;
+        h.job = e->job, h.attempt = e->attempt, h.task = e->task, h.step = e->step;
         h.detail = e->cause, h.status = e->status;
     } else if (f->kind == FACT_NODE_STATE) {
         h.node = fact_of(f, NODE_STATE)->node;
@@ -75,19 +75,20 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Job 7, attempt 1: task 0 on card 0 of node 1, task 1 on card 0 of node 2. */
+/* Attempt 1: task 0 on card 0 of node 1, granted in step 1; task 1 on card 0 of node 2. */
 static void start(int64_t job, int64_t step)
 {
     struct fact_grant_device card = {.slot = 0, .gu = GU_PER_GPU};
-    struct fact_grant tasks[2] = {{.task = 0, .node = 1, .devices = &card, .device_count = 1},
-                                  {.task = 1, .node = 2, .devices = &card, .device_count = 1}};
+    struct fact_grant tasks[2] = {
+        {.task = 0, .node = 1, .devices = &card, .device_count = 1, .step = 1},
+        {.task = 1, .node = 2, .devices = &card, .device_count = 1, .step = step}};
     const struct backend_job call = {
         .job = job, .attempt = 1, .step = step, .tasks = tasks, .task_count = 2};
 
     assert_int_equal(world->ops->start(world, &call, NULL), 0);
 }
 
-static void signal_job_7(const int64_t *tasks, size_t count, int64_t deadline_ms)
+static void signal_job_7(const struct backend_task *tasks, size_t count, int64_t deadline_ms)
 {
     const struct backend_signal what = {.job = 7,
                                         .attempt = 1,
@@ -132,7 +133,6 @@ static void a_repeated_start_does_nothing(void **state)
     start(7, 1);
     assert_int_equal(heard.count, 2);
     start(7, 1);
-    start(7, 2);
     assert_int_equal(heard.count, 2);
     assert_int_equal(virtual_task_count(world), 2);
     assert_null(virtual_complaint(world));
@@ -141,7 +141,7 @@ static void a_repeated_start_does_nothing(void **state)
 static void a_signal_stops_only_the_tasks_named(void **state)
 {
     const struct virtual_behaviour how = {.run_ms = VIRTUAL_FOREVER, .stop_ms = 30};
-    const int64_t one[1] = {1};
+    const struct backend_task one[1] = {{1, 1}};
 
     (void)state;
     virtual_set_job(world, 7, &how);
@@ -151,6 +151,48 @@ static void a_signal_stops_only_the_tasks_named(void **state)
     virtual_run_until(world, 9000);
     assert_int_equal(heard.count, 3);
     told(2, FACT_TASK_ENDED, 1030, 1);
+}
+
+static void a_number_in_a_later_step_is_another_task(void **state)
+{
+    const struct backend_task old[1] = {{1, 1}};
+    const struct backend_task new[1] = {{1, 2}};
+
+    (void)state;
+    start(7, 1);
+    assert_int_equal(world->ops->kill(world, 7, 1, old, 1, NULL), 0);
+    told(2, FACT_TASK_ENDED, 1000, 1);
+    assert_int_equal(heard.items[2].step, 1);
+    start(7, 2);
+    assert_int_equal(heard.count, 4);
+    told(3, FACT_TASK_RUNNING, 1000, 1);
+    assert_int_equal(heard.items[3].step, 2);
+    signal_job_7(old, 1, 0);
+    assert_int_equal(world->ops->kill(world, 7, 1, old, 1, NULL), 0);
+    start(7, 1); /* a call of the past */
+    assert_int_equal(heard.count, 4);
+    signal_job_7(new, 1, 0);
+    told(4, FACT_TASK_ENDED, 1000, 1);
+    assert_int_equal(heard.items[4].step, 2);
+    assert_null(virtual_complaint(world));
+}
+
+static void a_late_report_is_told_with_its_step(void **state)
+{
+    const struct virtual_faults faults = {.seed = 1, .double_ppm = 1000000, .late_ms = 50};
+    const struct backend_task old[1] = {{1, 1}};
+
+    (void)state;
+    start(7, 1);
+    virtual_set_faults(world, &faults);
+    assert_int_equal(world->ops->kill(world, 7, 1, old, 1, NULL), 0);
+    virtual_set_faults(world, &(struct virtual_faults){.seed = 1});
+    start(7, 2);
+    virtual_run_until(world, 2000);
+    assert_int_equal(heard.count, 5);
+    assert_int_equal(heard.items[4].kind, FACT_TASK_ENDED);
+    assert_int_equal(heard.items[4].step, 1);
+    assert_int_equal(virtual_task_count(world), 2);
 }
 
 static void who_ignores_the_signal_is_killed(void **state)
@@ -230,8 +272,8 @@ static void a_node_that_left_the_policy_is_gone(void **state)
 
 static void adopt_says_what_is_not_there_and_stops_the_rest(void **state)
 {
-    const struct backend_held held[2] = {{.job = 7, .attempt = 1, .task = 0, .node = 1},
-                                         {.job = 9, .attempt = 2, .task = 0, .node = 2}};
+    const struct backend_held held[2] = {{.job = 7, .attempt = 1, .task = {0, 1}, .node = 1},
+                                         {.job = 9, .attempt = 2, .task = {0, 1}, .node = 2}};
 
     (void)state;
     start(7, 1);
@@ -292,6 +334,8 @@ int main(void)
         T(tasks_run_and_end_when_they_should),
         T(a_repeated_start_does_nothing),
         T(a_signal_stops_only_the_tasks_named),
+        T(a_number_in_a_later_step_is_another_task),
+        T(a_late_report_is_told_with_its_step),
         T(who_ignores_the_signal_is_killed),
         T(who_is_stuck_is_never_proven_gone),
         T(a_dark_node_tells_when_it_is_back),
