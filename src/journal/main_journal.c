@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "journal/journal.h"
-#include "journal/ndjson.h"
+#include "journal/verify_run.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -26,9 +26,9 @@ struct request {
     int64_t seq;      /* show */
     int64_t from_seq; /* export, 0 = not given */
     int64_t count;    /* tail, -1 = not given */
-    bool expects;
-    int64_t expect_seq;
-    unsigned char expect_hash[JOURNAL_HASH_BYTES];
+    struct verify_run verify;
+    size_t key_count;
+    size_t witness_count;
 };
 
 struct command {
@@ -102,47 +102,9 @@ static bool print_whole(void *ctx, const struct journal_record *r)
 
 /* ---- commands ---- */
 
-struct expecting {
-    const struct request *request;
-    bool met;
-};
-
-static bool compare_expected(void *ctx, const struct journal_record *r)
-{
-    struct expecting *e = ctx;
-
-    e->met = memcmp(r->hash, e->request->expect_hash, sizeof(r->hash)) == 0;
-    return false;
-}
-
-static int check_expected(struct journal *j, const struct request *r, struct err *err)
-{
-    struct expecting e = {r, false};
-    int rc = journal_read(j, r->expect_seq, 1, compare_expected, &e, err);
-
-    if (rc == 0 && !e.met) {
-        return err_set(err, ERR_JOURNAL_DAMAGED,
-                       "%s: record %" PRId64 " is not the one with the hash expected: the chain is "
-                       "whole, but it is another or was cut",
-                       j->path, r->expect_seq);
-    }
-    return rc;
-}
-
 static int run_verify(struct journal *j, const struct request *r, struct err *err)
 {
-    struct journal_verdict verdict;
-    char hash[HASH_TEXT_MAX];
-    int rc = journal_verify(j, &verdict, err);
-
-    if (rc == 0 && r->expects) {
-        rc = check_expected(j, r, err);
-    }
-    if (rc == 0) {
-        hash_hex(verdict.hash, HASH_BYTES, hash);
-        printf("good: %" PRId64 " records, last hash %s\n", verdict.records, hash);
-    }
-    return rc;
+    return j == NULL ? verify_run_export(&r->verify, err) : verify_run_journal(j, &r->verify, err);
 }
 
 static int run_export(struct journal *j, const struct request *r, struct err *err)
@@ -170,64 +132,6 @@ static int run_tail(struct journal *j, const struct request *r, struct err *err)
     return journal_read(j, count < last ? last - count + 1 : 1, count, print_line, NULL, err);
 }
 
-static int check_lines(FILE *file, const char *path, struct ndjson_check *check, struct err *err)
-{
-    char *line = NULL;
-    size_t room = 0;
-    int64_t number = 0;
-    struct err why;
-    ssize_t len;
-    int rc = 0;
-
-    while (rc == 0 && (len = getline(&line, &room, file)) > 0) {
-        number++;
-        if (line[len - 1] != '\n') {
-            rc = err_set(err, ERR_SYNTAX, "%s:%" PRId64 ": the line is cut off", path, number);
-        } else if (ndjson_check_line(check, line, (size_t)len - 1, &why) != 0) {
-            rc = err_set(err, why.code, "%s:%" PRId64 ": %s", path, number, why.text);
-        }
-    }
-    if (rc == 0 && ferror(file)) {
-        rc = err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
-    }
-    free(line);
-    return rc;
-}
-
-static int run_verify_export(struct journal *j, const struct request *r, struct err *err)
-{
-    CLEANUP(ndjson_check_freep) struct ndjson_check *check = ndjson_check_new();
-    struct journal_verdict verdict;
-    char hash[HASH_TEXT_MAX];
-    int64_t first_seq;
-    bool is_stdin = strcmp(r->path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(r->path, "re");
-    int rc;
-
-    (void)j;
-    if (file == NULL) {
-        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %s", r->path,
-                       strerror(errno));
-    }
-    rc = check_lines(file, r->path, check, err);
-    if (!is_stdin) {
-        fclose(file);
-    }
-    if (rc != 0) {
-        return rc;
-    }
-    ndjson_check_verdict(check, &first_seq, &verdict);
-    hash_hex(verdict.hash, HASH_BYTES, hash);
-    if (first_seq > 1) {
-        printf("good: %" PRId64 " records from %" PRId64 " on (what was before is not in this "
-               "export), last hash %s\n",
-               verdict.records, first_seq, hash);
-    } else {
-        printf("good: %" PRId64 " records, last hash %s\n", verdict.records, hash);
-    }
-    return 0;
-}
-
 /* The copy is checked before it is called one. */
 static int run_copy(struct journal *j, const struct request *r, struct err *err)
 {
@@ -253,17 +157,21 @@ static const struct command COMMANDS[] = {
     {.name = "show", .run = run_show, .needs_seq = true, .opens = true},
     {.name = "tail", .run = run_tail, .opens = true},
     {.name = "copy", .run = run_copy, .needs_to = true},
-    {.name = "verify-export", .run = run_verify_export},
+    {.name = "verify-export", .run = run_verify},
 };
 
 /* ---- arguments ---- */
 
-enum { OPTION_FROM = 256, OPTION_EXPECT };
+enum { OPTION_FROM = 256, OPTION_EXPECT, OPTION_KEY, OPTION_WITNESS };
 
 static const struct argp_option OPTIONS[] = {
     {"from", OPTION_FROM, "SEQ", 0, "export: begin with this record", 0},
     {"lines", 'n', "N", 0, "tail: how many records (20)", 0},
     {"expect", OPTION_EXPECT, "SEQ:HASH", 0, "verify: this record must have this hash", 0},
+    {"key", OPTION_KEY, "PUBLIC.pem", 0,
+     "verify: check signatures; trust this key (may be repeated)", 0},
+    {"witness", OPTION_WITNESS, "FILE", 0,
+     "verify: a checkpoint kept elsewhere, as muster journal checkpoint prints it", 0},
     {0},
 };
 
@@ -284,15 +192,25 @@ static void parse_expect(struct argp_state *state, const char *text, struct requ
 {
     const char *colon = strchr(text, ':');
 
-    if (colon == NULL || !hash_of_hex(colon + 1, r->expect_hash, HASH_BYTES)) {
+    if (colon == NULL || !hash_of_hex(colon + 1, r->verify.expect_hash, HASH_BYTES)) {
         argp_failure(state, 2, 0, "--expect is \"%s\": it must be SEQ:HASH, 64 hexadecimal digits",
                      text);
         exit(2);
     }
     CLEANUP(mem_freep) char *seq = mem_text_n(text, (size_t)(colon - text));
 
-    r->expect_seq = parse_number(state, seq, "the record of --expect", 1);
-    r->expects = true;
+    r->verify.expect_seq = parse_number(state, seq, "the record of --expect", 1);
+    r->verify.expects = true;
+}
+
+static void add_file(struct argp_state *state, const char *path, const char **files, size_t *count)
+{
+    if (*count == VERIFY_FILES_MAX) {
+        argp_failure(state, 2, 0, "\"%s\" is one too many: %d are the most", path,
+                     VERIFY_FILES_MAX);
+        exit(2);
+    }
+    files[(*count)++] = path;
 }
 
 static const struct command *find_command(struct argp_state *state, const char *name)
@@ -326,6 +244,12 @@ static int parse_argument(struct argp_state *state, const char *arg, struct requ
     return 0;
 }
 
+/* An export is read as lines, whatever it is called. */
+static bool opens_journal(const struct request *r)
+{
+    return r->command->opens && !(r->command->run == run_verify && verify_run_is_export(r->path));
+}
+
 static void check_request(struct argp_state *state, const struct request *r)
 {
     const char *wrong = NULL;
@@ -341,8 +265,14 @@ static void check_request(struct argp_state *state, const struct request *r)
         wrong = "--from belongs to export";
     } else if (r->count >= 0 && r->command->run != run_tail) {
         wrong = "-n belongs to tail";
-    } else if (r->expects && r->command->run != run_verify) {
+    } else if (r->verify.expects && r->command->run != run_verify) {
         wrong = "--expect belongs to verify";
+    } else if (r->key_count + r->witness_count > 0 && r->command->run != run_verify) {
+        wrong = "--key and --witness belong to verify";
+    } else if (r->witness_count > 0 && r->key_count == 0) {
+        wrong = "--witness needs the key that signed it: --key";
+    } else if (r->verify.expects && !opens_journal(r)) {
+        wrong = "--expect is for a journal; an export takes --witness";
     }
     if (wrong != NULL) {
         argp_failure(state, 2, 0, "%s", wrong);
@@ -360,6 +290,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_EXPECT:
         parse_expect(state, arg, r);
+        return 0;
+    case OPTION_KEY:
+        add_file(state, arg, r->verify.keys, &r->key_count);
+        return 0;
+    case OPTION_WITNESS:
+        add_file(state, arg, r->verify.witnesses, &r->witness_count);
         return 0;
     case 'n':
         r->count = parse_number(state, arg, "-n", 0);
@@ -379,8 +315,10 @@ static const struct argp ARGP = {
     parse,
     "verify PATH\nexport PATH\nshow PATH SEQ\ntail PATH\ncopy PATH NEW\nverify-export FILE",
     "Look at the journal of muster and check its chain, with or without musterd.\v"
-    "verify walks the whole chain; verify-export does so with the lines that export wrote "
-    "(- reads them from standard input), so that others can check what they were given.",
+    "verify walks the whole chain of a journal, a state directory, or the lines that export wrote "
+    "(- reads them from standard input; verify-export takes nothing else), so that others can "
+    "check "
+    "what they were given.  With --key it says which records are signed, and which not yet.",
     NULL,
     NULL,
     NULL};
@@ -408,7 +346,8 @@ int main(int argc, char **argv)
 
     argp_program_version = "muster-journal " MUSTER_VERSION;
     argline_parse(&ARGP, argc, argv, 0, &r);
-    if (r.command->opens) {
+    r.verify.path = r.path;
+    if (opens_journal(&r)) {
         path = journal_path(r.path);
         rc = journal_open_sqlite(path, true, &j, &err);
     }

@@ -175,6 +175,7 @@ struct ndjson_check {
     struct journal_verdict verdict;
     enum err_code failed;
     int64_t next_seq;
+    struct ndjson_line line;
 };
 
 struct ndjson_check *ndjson_check_new(void)
@@ -235,7 +236,7 @@ static int fail(struct ndjson_check *c, enum err_code code, int64_t seq, const c
 
 int ndjson_check_line(struct ndjson_check *c, const char *text, size_t len, struct err *err)
 {
-    struct ndjson_line line;
+    struct ndjson_line *line = &c->line;
     struct err why;
     const char *fault;
     int rc;
@@ -243,24 +244,29 @@ int ndjson_check_line(struct ndjson_check *c, const char *text, size_t len, stru
     if (c->failed != ERR_OK) {
         return err_set(err, c->failed, "%s", c->verdict.text);
     }
-    rc = ndjson_read(text, len, &line, &why);
+    rc = ndjson_read(text, len, line, &why);
     if (rc != 0) {
         return fail(c, ERR_SYNTAX, c->first_seq == 0 ? 1 : c->next_seq, why.text, err);
     }
-    fault = find_fault(c, &line);
+    fault = find_fault(c, line);
     if (fault != NULL) {
         char said[160];
 
-        snprintf(said, sizeof(said), "record %" PRId64 ": %s", line.record.seq, fault);
+        snprintf(said, sizeof(said), "record %" PRId64 ": %s", line->record.seq, fault);
         return fail(c, ERR_JOURNAL_DAMAGED, c->first_seq == 0 ? 1 : c->next_seq, said, err);
     }
     if (c->first_seq == 0) {
-        c->first_seq = line.record.seq;
+        c->first_seq = line->record.seq;
     }
-    c->next_seq = line.record.seq + 1;
+    c->next_seq = line->record.seq + 1;
     c->verdict.records++;
-    memcpy(c->verdict.hash, line.record.hash, sizeof(c->verdict.hash));
+    memcpy(c->verdict.hash, line->record.hash, sizeof(c->verdict.hash));
     return 0;
+}
+
+const struct ndjson_line *ndjson_check_last(const struct ndjson_check *c)
+{
+    return &c->line;
 }
 
 void ndjson_check_verdict(const struct ndjson_check *c, int64_t *ret_first_seq,

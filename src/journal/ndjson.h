@@ -37,6 +37,8 @@ void ndjson_check_freep(struct ndjson_check **c);
  * further lines fail alike. */
 MUST_CHECK int ndjson_check_line(struct ndjson_check *c, const char *text, size_t len,
                                  struct err *err);
+/* The line that was just found good; lent until the next, and its text with it. */
+const struct ndjson_line *ndjson_check_last(const struct ndjson_check *c);
 /* What was found so far; first_seq is 0 before the first line. */
 void ndjson_check_verdict(const struct ndjson_check *c, int64_t *ret_first_seq,
                           struct journal_verdict *ret);
