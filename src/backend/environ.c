@@ -232,12 +232,45 @@ static void add_nodes(struct environ_list *list, const struct backend_job *job)
     str_fini(&counts);
 }
 
+/* A job that came from #SBATCH lines says how many processes its script starts on a node: then each
+ * task stands for a node of Slurm, whatever nodes muster found for them. */
+static void add_batch(struct environ_list *list, const struct backend_job *job,
+                      const struct environ_place *p, int64_t procs)
+{
+    struct str names = {0};
+    char counts[48];
+
+    set_int(list, "SLURM_PROCID", p->rank * procs);
+    set_int(list, "SLURM_LOCALID", 0);
+    set_int(list, "SLURM_NTASKS", p->world_size * procs);
+    set_int(list, "SLURM_NPROCS", p->world_size * procs);
+    set_int(list, "SLURM_NODEID", p->rank);
+    set_int(list, "SLURM_JOB_NUM_NODES", p->world_size);
+    set_int(list, "SLURM_NNODES", p->world_size);
+    for (size_t i = 0; i < job->task_count; i++) {
+        const struct backend_node *node = node_of(job, job->tasks[i].node);
+
+        str_addf(&names, "%s%s", i == 0 ? "" : ",", node == NULL ? "" : node->name);
+    }
+    environ_set(list, "SLURM_JOB_NODELIST", str_text(&names));
+    environ_set(list, "SLURM_NODELIST", str_text(&names));
+    str_fini(&names);
+    if (p->world_size > 1) {
+        snprintf(counts, sizeof(counts), "%lld(x%lld)", (long long)procs, (long long)p->world_size);
+    } else {
+        snprintf(counts, sizeof(counts), "%lld", (long long)procs);
+    }
+    environ_set(list, "SLURM_TASKS_PER_NODE", counts);
+}
+
 static void add_slurm(struct environ_list *list, const struct environ_input *in,
                       const struct environ_place *p)
 {
     const struct backend_job *job = in->job;
     const struct fact_grant *task = &job->tasks[in->index];
+    const char *batch = environ_get(list, "SLURM_NTASKS_PER_NODE");
     int64_t cpus = task->cpu_milli / 1000;
+    int64_t procs = 0;
 
     set_int(list, "SLURM_JOB_ID", job->job);
     set_int(list, "SLURM_JOBID", job->job);
@@ -251,6 +284,9 @@ static void add_slurm(struct environ_list *list, const struct environ_input *in,
     set_int(list, "SLURM_RESTART_COUNT", job->attempt > 0 ? job->attempt - 1 : 0);
     set_int(list, "SLURM_GPUS_ON_NODE", (int64_t)task->device_count);
     if (cpus > 0) {
+        set_int(list, "SLURM_CPUS_ON_NODE", cpus);
+    }
+    if (cpus > 0 && batch == NULL) {
         set_int(list, "SLURM_CPUS_PER_TASK", cpus);
     }
     if (job->array != 0) {
@@ -262,8 +298,13 @@ static void add_slurm(struct environ_list *list, const struct environ_input *in,
     environ_set(list, "SLURM_JOB_PARTITION", job->pool == NULL ? "" : job->pool);
     environ_set(list, "SLURM_JOB_USER", in->account.user == NULL ? "" : in->account.user);
     environ_set(list, "SLURMD_NODENAME", p->node == NULL ? "" : p->node->name);
-    set_path(list, "SLURM_SUBMIT_DIR", job->spec.dir);
+    if (environ_get(list, "SLURM_SUBMIT_DIR") == NULL) {
+        set_path(list, "SLURM_SUBMIT_DIR", job->spec.dir);
+    }
     add_nodes(list, job);
+    if (batch != NULL && str_to_int(batch, &procs) && procs > 0) {
+        add_batch(list, job, p, procs);
+    }
 }
 
 static void add_devices(struct environ_list *list, const struct environ_input *in,

@@ -16,6 +16,7 @@ struct logring {
     int fd;
     int64_t size;
     int64_t dropped;
+    int64_t overwritten;
     struct logring_limits limits;
     char name[128];
 };
@@ -57,6 +58,22 @@ int logring_open(int dir, const char *name, const struct logring_limits *limits,
     return 0;
 }
 
+/* The oldest file is about to go: FILE.(files - 1), or FILE itself where there is but one. */
+static void count_oldest(struct logring *r)
+{
+    struct stat st;
+    char name[160];
+
+    if (r->limits.files <= 1) {
+        snprintf(name, sizeof(name), "%s", r->name);
+    } else {
+        snprintf(name, sizeof(name), "%s.%lld", r->name, (long long)r->limits.files - 1);
+    }
+    if (fstatat(r->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        r->overwritten += st.st_size;
+    }
+}
+
 static void rotate(struct logring *r)
 {
     char from[160];
@@ -64,6 +81,7 @@ static void rotate(struct logring *r)
 
     close(r->fd);
     r->fd = -1;
+    count_oldest(r);
     for (int64_t i = r->limits.files - 1; i >= 1; i--) {
         snprintf(to, sizeof(to), "%s.%lld", r->name, (long long)i);
         if (i == 1) {
@@ -113,6 +131,11 @@ void logring_write(struct logring *r, const char *data, size_t len)
 int64_t logring_dropped(const struct logring *r)
 {
     return r->dropped;
+}
+
+int64_t logring_overwritten(const struct logring *r)
+{
+    return r->overwritten;
 }
 
 void logring_close(struct logring *r)

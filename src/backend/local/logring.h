@@ -1,8 +1,8 @@
 /* logring - a log that cannot fill the disk: FILE, FILE.1 … FILE.(files - 1), the newest first.
  *
  * When FILE has file_bytes bytes it becomes FILE.1 and the oldest goes; together they never hold
- * more than file_bytes × files.  Bytes that the disk refuses are dropped and counted: a full disk
- * must not stop a task.
+ * more than file_bytes × files.  What goes with the oldest is counted.  Bytes that the disk refuses
+ * are dropped and counted: a full disk must not stop a task.
  */
 #ifndef MUSTER_LOCAL_LOGRING_H
 #define MUSTER_LOCAL_LOGRING_H
@@ -26,6 +26,8 @@ MUST_CHECK int logring_open(int dir, const char *name, const struct logring_limi
                             struct logring **ret, struct err *err);
 void logring_write(struct logring *r, const char *data, size_t len);
 int64_t logring_dropped(const struct logring *r);
+/* Bytes that made way for newer ones. */
+int64_t logring_overwritten(const struct logring *r);
 void logring_close(struct logring *r);
 
 #endif

@@ -71,7 +71,7 @@ struct shepherd {
     int log_dir_fd;
     int signal_fd;
     int output_fd;       /* copy of both streams, -1 = none */
-    int64_t output_left; /* bytes it may still take */
+    int64_t output_left; /* bytes it may still take, -1 = it has ended */
     const char *socket_path;
     struct stream out;
     struct stream err;
@@ -189,14 +189,26 @@ static bool tree_gone(const struct shepherd *s)
 
 /* ---- output ---- */
 
+static int64_t output_max(const struct shepherd *s)
+{
+    return s->file.spec.log_file_bytes * s->file.spec.log_files;
+}
+
+/* The user's own file is not a ring: it ends, and says so. */
 static void copy_output(struct shepherd *s, const char *data, size_t len)
 {
     size_t part = (int64_t)len < s->output_left ? len : (size_t)s->output_left;
     ssize_t n;
 
-    if (s->output_fd >= 0 && part > 0) {
-        n = write(s->output_fd, data, part);
-        s->output_left -= n > 0 ? n : 0;
+    if (s->output_fd < 0 || s->output_left < 0) {
+        return;
+    }
+    n = write(s->output_fd, data, part);
+    s->output_left -= n > 0 ? n : 0;
+    if (part < len) {
+        s->output_left = -1;
+        dprintf(s->output_fd, "\nmuster: this file ends here: it holds %lld bytes, the most\n",
+                (long long)output_max(s));
     }
 }
 
@@ -228,6 +240,18 @@ static void note(struct shepherd *s, const char *text)
     copy_output(s, text, strlen(text));
 }
 
+static void note_overwritten(struct shepherd *s, const struct logring *log, const char *name)
+{
+    char line[160];
+
+    if (logring_overwritten(log) > 0) {
+        snprintf(line, sizeof(line),
+                 "muster: the first %lld bytes of %s are gone: at most %lld are kept\n",
+                 (long long)logring_overwritten(log), name, (long long)output_max(s));
+        note(s, line);
+    }
+}
+
 static void close_logs(struct shepherd *s)
 {
     char line[128];
@@ -239,6 +263,8 @@ static void close_logs(struct shepherd *s)
     if (s->who.cgroup[0] != '\0' && cgroup_out_of_memory(s->who.cgroup)) {
         note(s, "muster: the task reached its memory limit and was killed\n");
     }
+    note_overwritten(s, s->out.log, "standard output");
+    note_overwritten(s, s->err.log, "standard error");
     if (dropped > 0) {
         snprintf(line, sizeof(line), "muster: the disk refused %lld bytes of output\n",
                  (long long)dropped);
@@ -404,7 +430,7 @@ static int open_outputs(struct shepherd *s, struct err *err)
         rc = open_log(s, "stderr", &s->err.log, err);
     }
     if (rc == 0 && spec->output[0] != '\0') {
-        s->output_left = spec->log_file_bytes * spec->log_files;
+        s->output_left = output_max(s);
         rc = shepherd_child_open_output(spec, &s->output_fd, err);
     }
     return rc;

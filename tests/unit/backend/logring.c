@@ -68,6 +68,7 @@ static void the_oldest_file_goes(void **state)
     assert_file(p, "log.2", "ccccdddd");
     assert_int_equal(faccessat(p->fd, "log.3", F_OK, 0), -1);
     assert_int_equal(logring_dropped(r), 0);
+    assert_int_equal(logring_overwritten(r), 8); /* aaaabbbb */
     logring_close(r);
 }
 
@@ -80,6 +81,7 @@ static void one_file_begins_anew(void **state)
     assert_int_equal(logring_open(p->fd, "log", &p->limits, &r, NULL), 0);
     logring_write(r, "aaaabbbbcc", 10);
     assert_file(p, "log", "cc");
+    assert_int_equal(logring_overwritten(r), 8);
     assert_int_equal(faccessat(p->fd, "log.1", F_OK, 0), -1);
     logring_close(r);
 }
