@@ -21,6 +21,7 @@
 #include "daemon/notify.h"
 #include "daemon/opening.h"
 #include "daemon/services.h"
+#include "daemon/signing.h"
 #include "daemon/statefile.h"
 #include "daemon/submitspec.h"
 #include "http/server.h"
@@ -93,6 +94,11 @@ static void hook_disk_full(void *ctx, bool full, const struct err *err)
     }
 }
 
+static void hook_snapshot(void *ctx, const struct journal_snapshot *snapshot)
+{
+    signing_snapshot(ctx, snapshot);
+}
+
 static int64_t hook_cpu_us(void *ctx)
 {
     struct timespec t;
@@ -108,6 +114,7 @@ struct engine_hooks daemon_hooks(struct daemon *d)
         .ctx = d,
         .spec = hook_spec,
         .durable = hook_durable,
+        .snapshot = hook_snapshot,
         .disk_full = hook_disk_full,
         .cpu_us = hook_cpu_us,
     };
@@ -169,7 +176,7 @@ static void tick(struct daemon *d)
     int64_t now_ms = daemon_now_ms(d);
 
     look_for_room(d);
-
+    signing_tick(d, now_ms);
     notify_watchdog();
     if (d->clock_step_ms != 0) {
         loop_step_soon(d->loop);
@@ -277,6 +284,9 @@ int daemon_open(const struct daemon_options *options, struct daemon **ret, struc
     }
     if (rc == 0) {
         put_state(d, FACT_DAEMON_STARTED, d->frozen_why == NULL ? "" : d->frozen_why);
+        rc = signing_open(d, err);
+    }
+    if (rc == 0) {
         rc = opening_policy(d, err);
     }
     if (rc == 0) {
@@ -307,6 +317,7 @@ void daemon_close(struct daemon *d)
     content_close(d->content);
     people_close(d->people);
     idempotency_free(d->idempotency);
+    signing_free(d->signing);
     jobindex_free(d->jobs);
     daemon_site_free(d->site);
     if (d->base != NULL) {

@@ -24,6 +24,7 @@ struct idempotency;
 struct jobindex;
 struct loop;
 struct server;
+struct signing;
 
 struct daemon_options { /* texts are lent for the life of the daemon; NULL = by file or account */
     const char *config;
@@ -70,6 +71,7 @@ struct daemon {
     struct content *content;
     struct people *people;
     struct idempotency *idempotency;
+    struct signing *signing;
     struct jobindex *jobs;
     struct eventlog *events;
     struct daemon_site *site; /* in force: classes, accounts, unknown users */

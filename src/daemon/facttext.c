@@ -216,6 +216,26 @@ static void tell_policy_refused(const struct teller *t, const struct fact *f)
     add_text(t, ": ", fact_of(f, POLICY_REFUSED)->reason);
 }
 
+static void tell_journal_key(const struct teller *t, const struct fact *f)
+{
+    const struct fact_journal_key *b = fact_of(f, JOURNAL_KEY);
+
+    str_addf(t->out, "key %s signs the journal from here on", b->key);
+    if (b->previous != NULL && b->previous[0] != '\0') {
+        str_addf(t->out, ", taking over from key %s %s its signature", b->previous,
+                 b->signature != NULL && b->signature[0] != '\0' ? "with" : "without");
+    }
+    add_person(t, b->subject);
+}
+
+static void tell_journal_checkpoint(const struct teller *t, const struct fact *f)
+{
+    const struct fact_journal_checkpoint *b = fact_of(f, JOURNAL_CHECKPOINT);
+
+    str_addf(t->out, "all up to record %" PRId64 " signed by key %s", b->signed_seq, b->key);
+    add_person(t, b->subject);
+}
+
 static void tell_token_created(const struct teller *t, const struct fact *f)
 {
     const struct fact_token_created *b = fact_of(f, TOKEN_CREATED);
@@ -333,6 +353,8 @@ static tell *const TELLERS[FACT_KIND_COUNT] = {
     [FACT_POLICY_REFUSED] = tell_policy_refused,
     [FACT_TOKEN_CREATED] = tell_token_created,
     [FACT_TOKEN_REVOKED] = tell_token_revoked,
+    [FACT_JOURNAL_KEY] = tell_journal_key,
+    [FACT_JOURNAL_CHECKPOINT] = tell_journal_checkpoint,
     [FACT_JOB_STARTED] = tell_job_started,
     [FACT_JOB_CLAIMED] = tell_job_claimed,
     [FACT_JOB_STOPPED] = tell_job_stopped,

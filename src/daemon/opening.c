@@ -92,7 +92,8 @@ int opening_state(struct daemon *d, struct err *err)
 bool opening_is_progress(enum fact_kind kind)
 {
     return kind != FACT_DAEMON_STARTED && kind != FACT_DAEMON_STOPPED && kind != FACT_NODE_SEEN &&
-           kind != FACT_CLOCK_STEPPED;
+           kind != FACT_CLOCK_STEPPED && kind != FACT_JOURNAL_KEY &&
+           kind != FACT_JOURNAL_CHECKPOINT;
 }
 
 static bool find_progress(void *ctx, const struct journal_record *r)

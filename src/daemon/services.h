@@ -23,6 +23,8 @@ service_handler service_policy_show, service_policy_check, service_policy_plan,
 /* service_journal.c */
 service_handler service_journal_list, service_journal_show, service_journal_verify,
     service_journal_export, service_events;
+/* service_signing.c */
+service_handler service_journal_checkpoint, service_journal_key, service_journal_rotate;
 /* service_token.c */
 service_handler service_token_list, service_token_create, service_token_revoke, service_whoami,
     service_version;

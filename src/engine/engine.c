@@ -249,6 +249,9 @@ int64_t engine_step(struct engine *e, int64_t now_ms)
     for (i = 0; i < ENGINE_ROUNDS_MAX && engine_round(e, now_ms); i++) {
         e->stats.rounds++;
     }
+    if (e->snapshot_wanted) {
+        engine_snapshot_due(e);
+    }
     next_ms = e->frozen ? INT64_MAX : e->next_plan_ms;
     if (e->queue.items.count > 0) {
         next_ms = now_ms;
@@ -314,6 +317,11 @@ void engine_set_frozen(struct engine *e, bool frozen, const char *why)
         e->next_plan_ms = INT64_MIN;
     }
     e->frozen = frozen;
+}
+
+void engine_want_snapshot(struct engine *e)
+{
+    e->snapshot_wanted = true;
 }
 
 bool engine_frozen(const struct engine *e)

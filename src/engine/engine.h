@@ -33,6 +33,9 @@ struct engine_hooks {
                 struct err *err);
     /* A durable record, in order: streams, waiting callers.  fact is lent. */
     void (*durable)(void *ctx, const struct fact *fact, const struct journal_record *record);
+    /* A snapshot was made (lent), of a state that is durable, and is being kept.  NULL = nobody
+     * wants to know. */
+    void (*snapshot)(void *ctx, const struct journal_snapshot *snapshot);
     /* The disk is full (true) or well again (false). */
     void (*disk_full)(void *ctx, bool full, const struct err *err);
     /* Thread CPU time in microseconds, to measure the core; NULL = not measured.  No decision
@@ -80,6 +83,10 @@ int64_t engine_step(struct engine *e, int64_t now_ms);
 
 /* Tell backends what the core believes runs (after opening), and have them observe nodes. */
 MUST_CHECK int engine_adopt(struct engine *e, struct err *err);
+
+/* Have the next step make a snapshot, as soon as nothing is on its way: hooks.snapshot hears of it.
+ */
+void engine_want_snapshot(struct engine *e);
 
 /* Two crashes at the same seq: adopt and answer, no plan. */
 void engine_set_frozen(struct engine *e, bool frozen, const char *why);

@@ -164,6 +164,10 @@ int engine_snapshot_put(struct engine *e, struct err *err)
     snapshot.len = text.len;
     journal_last_hash(e->config.journal, snapshot.hash);
     hash_sha256(text.text, text.len, snapshot.state_hash);
+    e->snapshot_wanted = false;
+    if (e->config.hooks.snapshot != NULL) {
+        e->config.hooks.snapshot(e->config.hooks.ctx, &snapshot);
+    }
     rc = journal_snapshot_put(e->config.journal, &snapshot, err);
     str_fini(&text);
     if (rc == 0) {
@@ -176,8 +180,9 @@ void engine_snapshot_due(struct engine *e)
 {
     int64_t every = e->config.snapshot_every;
 
-    if (every > 0 && journal_last_seq(e->config.journal) - e->snapshot_seq >= every &&
-        engine_snapshot_put(e, NULL) != 0) {
+    bool due = every > 0 && journal_last_seq(e->config.journal) - e->snapshot_seq >= every;
+
+    if ((due || e->snapshot_wanted) && engine_snapshot_put(e, NULL) != 0) {
         /* Not now again and again: the next try is `every` records later. */
         e->snapshot_seq = journal_last_seq(e->config.journal);
     }

@@ -54,6 +54,7 @@ struct engine {
     int64_t next_plan_ms;          /* of the last plan */
     int64_t retry_ms;              /* disk full: try again then */
     int64_t snapshot_seq;          /* of the newest snapshot */
+    bool snapshot_wanted;
     bool disk_full;
     bool frozen;
     char *frozen_why;
@@ -86,7 +87,7 @@ void engine_plan(struct engine *e, int64_t now_ms);
 MUST_CHECK int engine_commit(struct engine *e, bool urgent, struct err *err);
 /* The core as the journal says. */
 MUST_CHECK int engine_replay(struct engine *e, struct err *err);
-/* Write a snapshot if enough records have come since the last; a failure only means a longer
+/* Write a snapshot if enough records have come since the last or somebody wants one; a failure only means a longer
  * restart. */
 void engine_snapshot_due(struct engine *e);
 MUST_CHECK int engine_snapshot_put(struct engine *e, struct err *err);

@@ -53,6 +53,9 @@ enum service_role {
     X(JOURNAL_SHOW, "GET", "/v1/journal/{seq}", ROLE_AUDITOR, false)                               \
     X(JOURNAL_VERIFY, "POST", "/v1/journal/verify", ROLE_AUDITOR, false)                           \
     X(JOURNAL_EXPORT, "GET", "/v1/journal/export", ROLE_AUDITOR, false)                            \
+    X(JOURNAL_CHECKPOINT, "POST", "/v1/journal/checkpoint", ROLE_AUDITOR, false)                   \
+    X(JOURNAL_KEY, "GET", "/v1/journal/key", ROLE_READ, false)                                     \
+    X(JOURNAL_ROTATE, "POST", "/v1/journal/key/rotate", ROLE_ADMIN, false)                         \
     X(EVENTS, "GET", "/v1/events", ROLE_READ, false)                                               \
     X(TOKEN_LIST, "GET", "/v1/tokens", ROLE_READ, false)                                           \
     X(TOKEN_CREATE, "POST", "/v1/tokens", ROLE_SUBMIT, true)                                       \
