@@ -181,21 +181,36 @@ static int run_show(struct cli *cli, const struct args *args)
 }
 
 /* A state directory stands for the journal in it. */
-static int verify_file(struct cli *cli, const char *path)
+static int verify_file(struct cli *cli, const char *path, const struct args *args)
 {
+    static const char *const OPTIONS[] = {"key", "witness"};
     char verb[] = "verify";
     struct str file = {0};
+    struct str options[ARRAY_LEN(OPTIONS)] = {{0}};
+    char *argv[4 + ARRAY_LEN(OPTIONS)] = {NULL, verb};
+    size_t count = 2;
     struct stat st;
     struct err err;
+
+    for (size_t i = 0; i < ARRAY_LEN(OPTIONS); i++) {
+        if (args_has(args, OPTIONS[i])) {
+            str_addf(&options[i], "--%s=%s", OPTIONS[i], args_text(args, OPTIONS[i]));
+            argv[count++] = options[i].text;
+        }
+    }
 
     str_add(&file, path);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         str_add(&file, "/journal.db");
     }
-    if (program_exec("muster-journal", (char *[]){NULL, verb, file.text, NULL}, &err) == 0) {
+    argv[count] = file.text;
+    if (program_exec("muster-journal", argv, &err) == 0) {
         return 0;
     }
     str_fini(&file);
+    for (size_t i = 0; i < ARRAY_LEN(OPTIONS); i++) {
+        str_fini(&options[i]);
+    }
     return cli_fail(cli, &err);
 }
 
@@ -206,7 +221,12 @@ static int run_verify(struct cli *cli, const struct args *args)
     struct err err;
 
     if (path != NULL) {
-        return verify_file(cli, path);
+        return verify_file(cli, path, args);
+    }
+    if (args_has(args, "key") || args_has(args, "witness")) {
+        (void)err_set(&err, ERR_INVALID,
+                      "--key and --witness need the PATH of a journal or of an export");
+        return cli_fail(cli, &err);
     }
     if (cli_post(cli, "/v1/journal/verify", NULL, &answer, &err) != 0) {
         return cli_fail(cli, &err);
@@ -241,6 +261,72 @@ static int run_export(struct cli *cli, const struct args *args)
     return rc != 0 ? cli_fail(cli, &err) : 0;
 }
 
+/* ---- signatures ---- */
+
+/* text to a new file, or to the standard output if none is named. */
+static int write_text(const struct args *args, const char *text, struct err *err)
+{
+    const char *file = args_text(args, "to");
+    FILE *out = file == NULL ? stdout : fopen(file, "wxe");
+    int rc = 0;
+
+    if (out == NULL) {
+        return err_set(err, ERR_IO, "cannot create %s: %s", file, strerror(errno));
+    }
+    fputs(text, out);
+    if ((out == stdout ? fflush(out) : fclose(out)) != 0) {
+        rc = err_set(err, ERR_IO, "cannot write %s: %s", file == NULL ? "" : file, strerror(errno));
+    }
+    return rc;
+}
+
+static int run_key(struct cli *cli, const struct args *args)
+{
+    CLEANUP(answer_freep) json_t *answer = NULL;
+    struct err err;
+
+    if (cli_get(cli, "/v1/journal/key", &answer, &err) != 0) {
+        return cli_fail(cli, &err);
+    }
+    if (!view_raw(&cli->view, answer) && write_text(args, member_text(answer, "pem"), &err) != 0) {
+        return cli_fail(cli, &err);
+    }
+    return 0;
+}
+
+static int run_checkpoint(struct cli *cli, const struct args *args)
+{
+    CLEANUP(answer_freep) json_t *answer = NULL;
+    struct err err;
+
+    if (cli_post(cli, "/v1/journal/checkpoint", NULL, &answer, &err) != 0) {
+        return cli_fail(cli, &err);
+    }
+    if (!view_raw(&cli->view, answer) &&
+        write_text(args, member_text(answer, "document"), &err) != 0) {
+        return cli_fail(cli, &err);
+    }
+    return 0;
+}
+
+static int run_rotate(struct cli *cli, const struct args *args)
+{
+    CLEANUP(answer_freep) json_t *answer = NULL;
+    struct err err;
+
+    (void)args;
+    if (cli_post(cli, "/v1/journal/key/rotate", NULL, &answer, &err) != 0) {
+        return cli_fail(cli, &err);
+    }
+    if (!view_raw(&cli->view, answer)) {
+        printf("key %s takes over from key %s, which signed it (journal %" PRId64 ")\n"
+               "Those who check the journal need not be told; muster journal key shows it.\n",
+               member_text(answer, "key"), member_text(answer, "previous"),
+               member_int(answer, "seq"));
+    }
+    return 0;
+}
+
 static const struct argp_option TAIL_OPTIONS[] = {
     {"lines", 'n', "N", 0, "the last N records (default 20)", 1},
     {"follow", 'f', NULL, 0, "go on as records come", 1},
@@ -248,16 +334,43 @@ static const struct argp_option TAIL_OPTIONS[] = {
     {"job", LONG, "JOB", 0, "only about this job", 1},
     {0}};
 
-static const struct argp_option EXPORT_OPTIONS[] = {
+static const struct argp_option VERIFY_OPTIONS[] = {
+    {"key", LONG, "FILE", 0, "check the signatures too: this public key is trusted", 1},
+    {"witness", LONG, "FILE", 0, "a checkpoint that was kept elsewhere", 1},
+    {0}};
+
+static const struct argp_option FILE_OPTIONS[] = {
     {"to", LONG, "FILE", 0, "write to a new file instead of the standard output", 1}, {0}};
 
 const struct verb JOURNAL_VERBS[] = {
     {"journal tail", "", "show the last records", NULL, TAIL_OPTIONS, 0, 0, VERB_MIXED, run_tail},
     {"journal show", "SEQ", "show one record", NULL, NULL, 1, 1, VERB_MIXED, run_show},
     {"journal verify", "[PATH]", "prove that no record was changed",
-     "With a PATH (a journal or a state directory) it is checked here, without musterd "
+     "With a PATH (a journal, a state directory or an export) it is checked here, without musterd "
      "(muster-journal(1)).",
-     NULL, 0, 1, VERB_MIXED, run_verify},
-    {"journal export", "", "write all records as JSON lines", NULL, EXPORT_OPTIONS, 0, 0,
-     VERB_MIXED, run_export},
+     VERIFY_OPTIONS, 0, 1, VERB_MIXED, run_verify},
+    {"journal checkpoint", "", "sign the journal as it is now, and print the signature",
+     "What is printed is a witness: kept elsewhere, it shows later (muster-journal verify "
+     "--witness) "
+     "that nobody, musterd's own key included, wrote anew or cut off what was signed. A checkpoint "
+     "of a job is another thing: muster checkpoint.",
+     FILE_OPTIONS, 0, 0, VERB_MIXED, run_checkpoint},
+    {"journal key", "", "print the public key that signs the journal",
+     "Give it to those who check an export: muster-journal verify --key FILE EXPORT.", FILE_OPTIONS,
+     0, 0, VERB_MIXED, run_key},
+    {"journal rotate-key", "", "have a new key sign the journal, signed over by the one in force",
+     NULL, NULL, 0, 0, VERB_MIXED, run_rotate},
+    {"journal checkpoint", "", "sign the journal as it is now, and print the signature",
+     "What is printed is a witness: kept elsewhere, it shows later (muster-journal verify "
+     "--witness) "
+     "that nobody, musterd's own key included, wrote anew or cut off what was signed. A checkpoint "
+     "of a job is another thing: muster checkpoint.",
+     FILE_OPTIONS, 0, 0, VERB_MIXED, run_checkpoint},
+    {"journal key", "", "print the public key that signs the journal",
+     "Give it to those who check an export: muster-journal verify --key FILE EXPORT.", FILE_OPTIONS,
+     0, 0, VERB_MIXED, run_key},
+    {"journal rotate-key", "", "have a new key sign the journal, signed over by the one in force",
+     NULL, NULL, 0, 0, VERB_MIXED, run_rotate},
+    {"journal export", "", "write all records as JSON lines", NULL, FILE_OPTIONS, 0, 0, VERB_MIXED,
+     run_export},
     {0}};

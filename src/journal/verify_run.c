@@ -139,19 +139,28 @@ static void print_notes(const char *notes)
     }
 }
 
+static void print_range(int64_t from, int64_t to)
+{
+    if (from == to) {
+        printf("record %" PRId64, from);
+    } else {
+        printf("records %" PRId64 " to %" PRId64, from, to);
+    }
+}
+
 static void print_signed(const struct signcheck *check)
 {
     struct signcheck_verdict v;
 
     signcheck_verdict(check, &v);
-    printf("signed: records %" PRId64 " to %" PRId64 ", %" PRId64
-           " checkpoints, the newest by key %s\n",
-           v.first_seq, v.signed_seq, v.checkpoints, v.key);
+    printf("signed: ");
+    print_range(v.first_seq, v.signed_seq);
+    printf(", checkpoints: %" PRId64 ", the newest by key %s\n", v.checkpoints, v.key);
     if (v.last_seq > v.signed_seq) {
-        printf("not signed: records %" PRId64 " to %" PRId64
-               ": no checkpoint covers them yet, so who can write the file could have changed "
-               "them\n",
-               v.signed_seq + 1, v.last_seq);
+        printf("not signed: ");
+        print_range(v.signed_seq + 1, v.last_seq);
+        printf(": no checkpoint covers this end yet, who can write the file could have changed "
+               "it\n");
     }
     print_notes(signcheck_notes(check));
 }
