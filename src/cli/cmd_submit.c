@@ -10,9 +10,12 @@
 #include "cli/jobfile.h"
 #include "cli/jobscript.h"
 #include "cli/jobspec.h"
+#include "cli/program.h"
+#include "cli/sbatch.h"
 #include "cli/textfile.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,26 +68,104 @@ static int add_words(struct jobspec *s, const char *field, const struct args *ar
     return 0;
 }
 
-static int read_script(struct jobspec *s, const char *file, const struct str *text,
-                       const struct args *args, struct err *err)
+static const char *user_name(void)
 {
-    int foreign = 0;
-    int rc = jobscript_read(s, file, str_text(text), text->len, &foreign, err);
+    const struct passwd *p = getpwuid(geteuid());
 
-    rc = rc != 0 ? rc : add_words(s, "args", args, 1, err);
-    if (rc != 0) {
-        return rc;
+    return p != NULL ? p->pw_name : "unknown";
+}
+
+/* The words of --sbatch. */
+static int sbatch_mode(const struct args *args, bool *ret_read, bool *ret_lenient, struct err *err)
+{
+    const char *mode = args_text(args, "sbatch");
+
+    *ret_read = mode == NULL || strcmp(mode, "ignore") != 0;
+    *ret_lenient = mode != NULL && strcmp(mode, "lenient") == 0;
+    if (mode != NULL && *ret_read && !*ret_lenient && strcmp(mode, "strict") != 0) {
+        return err_set(err, ERR_INVALID, "--sbatch is '%s': strict, lenient or ignore", mode);
     }
-    if (foreign > 0) {
-        fprintf(stderr, "muster: %s: %d #SBATCH lines are not read, only #MUSTER lines are\n", file,
-                foreign);
-    }
-    json_object_set_new(s->body, "script", json_stringn(str_text(text), text->len));
     return 0;
 }
 
+/* The folder of our srun goes before the others, so that the script finds it. */
+static void add_srun(struct jobspec *s, bool bare)
+{
+    const char *old = bare ? NULL : getenv("PATH");
+    const char *given = json_string_value(json_object_get(json_object_get(s->body, "env"), "PATH"));
+    struct str path = {0};
+    struct err err;
+
+    if (program_find("slurm/srun", &path, &err) == 0) {
+        path.len -= strlen("/srun");
+        str_add(&path, "");
+        path.text[path.len] = '\0';
+        str_addf(&path, ":%s",
+                 given != NULL ? given
+                 : old != NULL ? old
+                               : "/usr/local/bin:/usr/bin:/bin");
+        json_object_set_new(json_object_get(s->body, "env"), "PATH", json_string(str_text(&path)));
+    }
+    str_fini(&path);
+}
+
+static int read_sbatch(struct jobspec *s, const char *file, const struct str *text,
+                       const struct args *args, bool *ret_bare, struct err *err)
+{
+    CLEANUP(mem_freep) char *dir = getcwd(NULL, 0);
+    struct sbatch_result result = {0};
+    struct sbatch_input in = {.file = file,
+                              .text = str_text(text),
+                              .len = text->len,
+                              .user = user_name(),
+                              .dir = dir != NULL ? dir : "/"};
+    bool wanted;
+    int rc = sbatch_mode(args, &wanted, &in.lenient, err);
+
+    if (rc != 0 || !wanted) {
+        return rc;
+    }
+    rc = sbatch_read(s, &in, &result, err);
+    if (rc == 0 && result.lines > 0) {
+        *ret_bare = result.bare_env;
+        add_srun(s, result.bare_env);
+        if (result.nodes > 1) {
+            str_addf(&result.notes,
+                     "%s: the script runs on each of its %" PRId64
+                     " nodes (Slurm runs it on the first only)\n",
+                     file, result.nodes);
+        }
+    }
+    for (const char *at = str_text(&result.notes); rc == 0 && *at != '\0';) {
+        size_t len = strcspn(at, "\n");
+
+        fprintf(stderr, "muster: %.*s\n", (int)len, at);
+        at += len + 1;
+    }
+    str_fini(&result.notes);
+    return rc;
+}
+
+static int read_script(struct jobspec *s, const char *file, const struct str *text,
+                       const struct args *args, bool *ret_bare, struct err *err)
+{
+    struct jobspec own;
+    int rc;
+
+    jobspec_init(&own);
+    rc = read_sbatch(s, file, text, args, ret_bare, err);
+    rc = rc != 0 ? rc : jobscript_read(&own, file, str_text(text), text->len, err);
+    rc = rc != 0 ? rc : jobspec_merge(s, &own, err);
+    rc = rc != 0 ? rc : add_words(s, "args", args, 1, err);
+    if (rc == 0) {
+        json_object_set_new(s->body, "script", json_stringn(str_text(text), text->len));
+    }
+    jobspec_fini(&own);
+    return rc;
+}
+
 /* A script or a job file; "-" is stdin, a job file if its first line does not begin with "#!". */
-static int read_file(struct jobspec *s, const struct args *args, struct err *err)
+static int read_file(struct jobspec *s, const struct args *args, bool *ret_bare, struct err *err)
 {
     const char *option = args_text(args, "file");
     const char *file = option != NULL ? option : args_word(args, 0);
@@ -101,7 +182,7 @@ static int read_file(struct jobspec *s, const struct args *args, struct err *err
     }
     if (rc == 0) {
         rc = yaml ? jobfile_read(s, name, str_text(&text), text.len, err)
-                  : read_script(s, name, &text, args, err);
+                  : read_script(s, name, &text, args, ret_bare, err);
     }
     str_fini(&text);
     return rc;
@@ -142,10 +223,11 @@ static int fill(struct jobspec *s, const struct args *args, bool command, struct
     struct str name = {0};
     char *dir = getcwd(NULL, 0);
     const char *word = args_word(args, 0);
+    bool bare = false; /* nothing of the environment is passed on */
     int rc;
 
     jobspec_init(&options);
-    rc = command ? add_words(s, "command", args, 0, err) : read_file(s, args, err);
+    rc = command ? add_words(s, "command", args, 0, err) : read_file(s, args, &bare, err);
     rc = rc != 0 ? rc : read_options(&options, args, err);
     rc = rc != 0 ? rc : jobspec_merge(s, &options, err);
     if (rc == 0) {
@@ -155,7 +237,9 @@ static int fill(struct jobspec *s, const struct args *args, bool command, struct
         set_default(s, "name", str_text(&name));
         set_default(s, "queue", getenv("MUSTER_QUEUE"));
         set_default(s, "dir", dir);
-        jobenv_add(s, environ);
+        if (!bare) {
+            jobenv_add(s, environ);
+        }
     }
     str_fini(&name);
     free(dir);
@@ -165,11 +249,15 @@ static int fill(struct jobspec *s, const struct args *args, bool command, struct
 
 /* ---- sending ---- */
 
-/* Say where in a file the field that the server named was written; an option explains itself. */
+/* Say where in a file the field that the server named was written; an option explains itself.  The
+ * core names a field of a group in the text only: "groups[0].model: pool gpu has no v100". */
 static int fail_with_origin(struct cli *cli, const struct jobspec *s, struct err *err)
 {
+    size_t len = strcspn(err->text, ": ");
+    bool in_text = strncmp(err->text, "groups[", 7) == 0 && err->text[len] == ':';
+    CLEANUP(mem_freep) char *named = mem_text_n(err->text, in_text ? len : 0);
     const char *field = client_field(cli->client);
-    const char *at = field[0] != '\0' ? jobspec_origin(s, field) : "";
+    const char *at = jobspec_origin(s, field[0] != '\0' ? field : named);
     struct err full;
 
     if (at[0] == '\0' || strncmp(at, "--", 2) == 0) {
@@ -352,6 +440,10 @@ static const struct argp_option SUBMIT_OPTIONS[] = {
     {"wait", 'w', NULL, 0, "wait for the end; the exit code is the job's", 1},
     {"dry-run", LONG, NULL, 0, "only say whether it would start, wait or be refused", 1},
     {"parsable", LONG, NULL, 0, "print nothing but the id", 1},
+    {"sbatch", LONG, "MODE", 0,
+     "#SBATCH lines: strict (default) refuses what has no equivalent, lenient leaves it out, "
+     "ignore reads none",
+     1},
     {NULL, 0, NULL, 0, "What the job asks for:", 2},
     JOBSPEC_OPTIONS(JOBSPEC_ARGP){0}};
 
@@ -373,6 +465,7 @@ const struct verb SUBMIT_VERBS[] = {
      RUN_OPTIONS, 1, -1, VERB_REST, run_run},
     {"submit", "SCRIPT [ARG...]\n-f FILE\n-- COMMAND [ARG...]", "submit a job and return",
      "A script may hold options in #MUSTER lines before its first command; options of the command "
-     "line come before them.  A file that ends in .yaml or .yml is a job file (muster-job(5)).",
+     "line come before them, and they before #SBATCH lines, which are read as Slurm means them.  "
+     "A file that ends in .yaml or .yml is a job file (muster-job(5)).",
      SUBMIT_OPTIONS, 0, -1, VERB_REST, run_submit},
     {0}};

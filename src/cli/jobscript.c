@@ -125,12 +125,11 @@ static bool is_blank(const char *at, const char *end)
 }
 
 int jobscript_read(struct jobspec *spec, const char *file, const char *text, size_t len,
-                   int *ret_foreign, struct err *err)
+                   struct err *err)
 {
     struct script s = {.spec = spec, .file = file};
     const char *all = text + len;
     bool head = true;
-    int foreign = 0;
     int rc = 0;
 
     if (memchr(text, '\0', len) != NULL || !str_is_utf8(text, len)) {
@@ -143,7 +142,6 @@ int jobscript_read(struct jobspec *spec, const char *file, const char *text, siz
         end = end != NULL ? end : all;
         s.line++;
         head = head && (*text == '#' || is_blank(text, end));
-        foreign += begins(text, end, "#SBATCH") ? 1 : 0;
         if (begins(text, end, "#MUSTER")) {
             s.at = text + strlen("#MUSTER");
             s.end = end;
@@ -152,9 +150,6 @@ int jobscript_read(struct jobspec *spec, const char *file, const char *text, siz
                      : fail(&s, err, "#MUSTER after the first command is not read: move it up", "");
         }
         text = end < all ? end + 1 : all;
-    }
-    if (rc == 0) {
-        *ret_foreign = foreign;
     }
     return rc;
 }

@@ -4,9 +4,9 @@
 
 #include "cli/jobspec.h"
 
-/* Add what the lines say to s.  ret_foreign counts the #SBATCH lines, which are not read.
- * ERR_SYNTAX and those of jobspec_set, with "train.sh:3: " before; s may then hold a part. */
+/* Add what the lines say to s.  ERR_SYNTAX and those of jobspec_set, with "train.sh:3: " before; s
+ * may then hold a part. */
 MUST_CHECK int jobscript_read(struct jobspec *s, const char *file, const char *text, size_t len,
-                              int *ret_foreign, struct err *err);
+                              struct err *err);
 
 #endif

@@ -249,8 +249,30 @@ int jobspec_set(struct jobspec *s, const struct jobspec_field *f, const char *va
     return 0;
 }
 
+/* A whole GPU, a slice and a share are three ways to ask for one thing: who says one of them does
+ * not mean the others, which somebody said before. */
+static void drop_other_ways(struct jobspec *s, const struct jobspec *over)
+{
+    static const char *const WAYS[][3] = {{"gpus", NULL, NULL},
+                                          {"mig", "slices", NULL},
+                                          {"share", "share_memory", "mps"}};
+    bool said = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(WAYS); i++) {
+        said = said || json_object_get(over->body, WAYS[i][0]) != NULL;
+    }
+    for (size_t i = 0; said && i < ARRAY_LEN(WAYS); i++) {
+        if (json_object_get(over->body, WAYS[i][0]) == NULL) {
+            for (size_t k = 0; k < ARRAY_LEN(WAYS[i]) && WAYS[i][k] != NULL; k++) {
+                json_object_del(s->body, WAYS[i][k]);
+            }
+        }
+    }
+}
+
 int jobspec_merge(struct jobspec *s, const struct jobspec *over, struct err *err)
 {
+    drop_other_ways(s, over);
     for (size_t i = 0; i < JOBSPEC_ID_COUNT; i++) {
         const struct jobspec_field *f = &JOBSPEC_FIELDS[i];
         json_t *theirs = json_object_get(over->body, f->field);

@@ -123,8 +123,8 @@ MUST_CHECK int jobspec_value(const struct jobspec_field *f, const char *text, js
  * for an option of the command line. */
 MUST_CHECK int jobspec_set(struct jobspec *s, const struct jobspec_field *f, const char *value,
                            const char *at, struct err *err);
-/* What over says replaces what s says; maps are joined.  ERR_INVALID: group options over a file
- * that has `groups`. */
+/* What over says replaces what s says (one of gpus, mig and share replaces the others); maps are
+ * joined.  ERR_INVALID: group options over a file that has `groups`. */
 MUST_CHECK int jobspec_merge(struct jobspec *s, const struct jobspec *over, struct err *err);
 /* Where the field that a problem names was said, "" = not known. */
 const char *jobspec_origin(const struct jobspec *s, const char *field);

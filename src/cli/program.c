@@ -17,7 +17,7 @@ static bool found(struct str *ret, const char *dir, const char *between, const c
 
 int program_find(const char *name, struct str *ret, struct err *err)
 {
-    static const char *const BETWEEN[] = {"", "/../libexec/muster", "/../lib/muster"};
+    static const char *const BETWEEN[] = {"", "/data", "/../libexec/muster", "/../lib/muster"};
     const char *libexec = getenv("MUSTER_LIBEXEC");
     char self[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);

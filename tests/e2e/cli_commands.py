@@ -725,6 +725,20 @@ def programs_beside_it_are_run(c):
     same(r.stdout, 'verify /x/journal.db\n')
 
 
+@test
+def the_page_of_slurm_scripts_is_the_table(c):
+    with open(ROOT + '/src/cli/sbatchoption.h') as file:
+        rows = re.findall(r'X\(\w+, (?:0|\'(.)\'), "([\w-]+)", \w+, (\w+),\s*"([^"]*)"\)',
+                          file.read().replace('\\\n', '\n'))
+    with open(ROOT + '/doc/slurm-scripts.md') as file:
+        parts = dict(zip(('TAKEN', 'IDLE', 'REFUSED'), file.read().split('|---|---|\n')[1:]))
+    assert len(rows) > 90
+    for letter, name, fate, phrase in rows:
+        cell = '| `--%s`%s | ' % (name, ', `-%s`' % letter if letter else '')
+        holds(parts[fate], cell if fate == 'TAKEN' else cell + phrase + ' |')
+    same(sum(('\n' + part).count('\n| `--') for part in parts.values()), len(rows))
+
+
 def play(story):
     folder = tempfile.mkdtemp(prefix='muster-cli-')
     try:

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sse sse;
     struct err err;
     size_t sum = 0;
-    int foreign, rc = 0;
+    int rc = 0;
 
     if (size < 1) {
         return 0;
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rc = jobfile_read(&spec, "job.yaml", text, size - 1, &err);
         break;
     case 1:
-        rc = jobscript_read(&spec, "job.sh", text, size - 1, &foreign, &err);
+        rc = jobscript_read(&spec, "job.sh", text, size - 1, &err);
         break;
     default:
         sse_init(&sse, on_event, &sum);

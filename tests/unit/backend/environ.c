@@ -113,6 +113,35 @@ static void scripts_for_slurm_find_what_they_read(void **state)
     environ_fini(&e);
 }
 
+/* The task stands for a node, on which srun starts four processes. */
+static void tasks_of_a_batch_script_are_its_nodes(void **state)
+{
+    static const char *const BATCH[] = {"SLURM_NTASKS_PER_NODE=4", "SLURM_CPUS_PER_TASK=1",
+                                        "SLURM_SUBMIT_DIR=/from"};
+    struct backend_job j = job();
+    struct environ_input in = {.job = &j, .index = 0, .master_addr = "127.0.0.1"};
+    struct environ_list e = {0};
+
+    (void)state;
+    j.spec.env = BATCH;
+    j.spec.env_count = 3;
+    environ_build(&in, &e);
+    assert_string_equal(environ_get(&e, "SLURM_CPUS_PER_TASK"), "1");
+    assert_string_equal(environ_get(&e, "SLURM_CPUS_ON_NODE"), "4");
+    assert_string_equal(environ_get(&e, "SLURM_SUBMIT_DIR"), "/from");
+    environ_fini(&e);
+    in.index = 1;
+    environ_build(&in, &e);
+    assert_string_equal(environ_get(&e, "SLURM_NTASKS"), "12");
+    assert_string_equal(environ_get(&e, "SLURM_PROCID"), "4");
+    assert_string_equal(environ_get(&e, "SLURM_LOCALID"), "0");
+    assert_string_equal(environ_get(&e, "SLURM_NODEID"), "1");
+    assert_string_equal(environ_get(&e, "SLURM_NNODES"), "3");
+    assert_string_equal(environ_get(&e, "SLURM_TASKS_PER_NODE"), "4(x3)");
+    assert_string_equal(environ_get(&e, "SLURM_JOB_NODELIST"), "n1,n1,n2");
+    environ_fini(&e);
+}
+
 static void gpus_are_named_as_they_are(void **state)
 {
     struct fact_grant share = {.devices = SHARE, .device_count = 1};
@@ -167,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_task_sees_its_place),
         cmocka_unit_test(scripts_for_slurm_find_what_they_read),
+        cmocka_unit_test(tasks_of_a_batch_script_are_its_nodes),
         cmocka_unit_test(gpus_are_named_as_they_are),
         cmocka_unit_test(the_jobs_variables_win_over_the_accounts_and_lose_to_ours),
     };
