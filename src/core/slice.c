@@ -289,6 +289,13 @@ static int idle_in_the_way(const struct slice_table *table, const struct slice *
     return highest;
 }
 
+bool slice_may_hold(const struct slice_table *table, const struct slice *s, int profile, int start)
+{
+    struct load held = load_of(table, s, false);
+
+    return profile >= 0 && profile < table->profile_count && fits(table, &held, profile, start);
+}
+
 void slice_hold(const struct slice_table *table, struct slice *s, int profile, int start)
 {
     struct load held = load_of(table, s, false);

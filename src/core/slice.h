@@ -68,6 +68,8 @@ int64_t slice_dearest_gu(const struct slice_table *table, const int64_t *charge_
 bool slice_choose(const struct slice_table *table, const struct slice *s, int profile,
                   int *ret_start, bool *ret_recut);
 
+/* Would slice_hold be legal? */
+bool slice_may_hold(const struct slice_table *table, const struct slice *s, int profile, int start);
 /* Hold the profile at start: idle placements that overlap go.  CHECKs that it is legal. */
 void slice_hold(const struct slice_table *table, struct slice *s, int profile, int start);
 /* Give back: the placement stays cut and idle.  CHECKs that it is held. */

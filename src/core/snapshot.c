@@ -493,7 +493,7 @@ static int apply_seen(struct core *c, const struct snap_node *from, struct err *
         for (size_t k = 0; k < sd->cut_count; k++) {
             int profile = d->table == NULL ? -1 : slice_profile_of(d->table, sd->cuts[k].profile);
 
-            if (profile < 0) {
+            if (profile < 0 || sd->cuts[k].start < 0 || sd->cuts[k].start > UINT8_MAX) {
                 return err_set(err, ERR_INVALID, "snapshot: device %lld of %s is not cut into %s",
                                (long long)sd->slot, n->name, sd->cuts[k].profile);
             }
@@ -501,8 +501,32 @@ static int apply_seen(struct core *c, const struct snap_node *from, struct err *
                 (struct slice_cut){.profile = (uint8_t)profile,
                                    .start = (uint8_t)sd->cuts[k].start};
         }
+        if (sd->cut_count > 0 && slice_check(d->table, &d->layout) != NULL) {
+            return err_set(err, ERR_INVALID, "snapshot: device %lld of %s: %s", (long long)sd->slot,
+                           n->name, slice_check(d->table, &d->layout));
+        }
     }
     return 0;
+}
+
+/* Put the slices of a task on the layouts, which fold_rebuild does again; false: not legal. */
+static bool try_slices(const struct core *c, const struct lease_task *t, bool promised)
+{
+    struct node *n = c->nodes.items[t->node];
+
+    for (int i = 0; i < t->device_count; i++) {
+        struct device *d = &n->devices[t->devices[i].slot];
+        struct slice *s = promised ? &d->promised : &d->layout;
+        int profile = t->devices[i].profile;
+
+        if (profile >= 0 && !slice_may_hold(d->table, s, profile, t->devices[i].start)) {
+            return false;
+        }
+        if (profile >= 0) {
+            slice_hold(d->table, s, profile, t->devices[i].start);
+        }
+    }
+    return true;
 }
 
 static int read_tasks(const struct core *c, const struct fact_grant *from, size_t count,
@@ -517,6 +541,9 @@ static int read_tasks(const struct core *c, const struct fact_grant *from, size_
         }
         t.state = states != NULL ? (int16_t)states[i] : (int16_t)TASK_STATE_STARTING;
         vec_push(ret, t);
+        if (!try_slices(c, &t, states == NULL)) {
+            return err_set(err, ERR_INVALID, "snapshot: a slice that no layout has room for");
+        }
     }
     return 0;
 }
@@ -588,19 +615,53 @@ static void read_numbers(const struct snap_job *from, struct job *j)
     j->ended_ms = from->ended_ms;
 }
 
+/* What would be a broken CHECK later, or memory of others, in words. */
+static const char *odd_job(const struct core *c, const struct snap_job *from)
+{
+    if (c->policy == NULL || queue_index(c->queues, from->ask.queue) < 0) {
+        return "has no queue";
+    }
+    if (from->ask.id < c->next_job) {
+        return "is there twice, or out of order";
+    }
+    if (from->state < JOB_STATE_HELD || from->state > JOB_STATE_CANCELLED) {
+        return "is in no known state";
+    }
+    if (from->task_state_count != from->task_count) {
+        return "has tasks without a state";
+    }
+    if (from->finished_count > from->ask.group_count) {
+        return "has finished tasks of no group";
+    }
+    if ((from->pool != 0 || from->task_count > 0) && core_pool_of_id(c, from->pool) == NULL) {
+        return "lies in no pool";
+    }
+    if (from->nominated && core_pool_of_id(c, from->nomination_pool) == NULL) {
+        return "is promised something in no pool";
+    }
+    for (size_t i = 0; i < from->task_state_count; i++) {
+        if (from->task_states[i] < TASK_STATE_STARTING ||
+            from->task_states[i] > TASK_STATE_STOPPING) {
+            return "has a task in no known state";
+        }
+    }
+    return NULL;
+}
+
 static int read_job(struct core *c, const struct snap_job *from, struct err *err)
 {
+    const char *odd = odd_job(c, from);
     struct job *j;
     int rc = submit_check_form(&from->ask, err);
 
     if (rc != 0) {
         return rc;
     }
-    if (queue_index(c->queues, from->ask.queue) < 0 || from->task_state_count != from->task_count) {
-        return err_set(err, ERR_INVALID, "snapshot: job %lld has no queue",
-                       (long long)from->ask.id);
+    if (odd != NULL) {
+        return err_set(err, ERR_INVALID, "snapshot: job %lld %s", (long long)from->ask.id, odd);
     }
     j = fold_job_new(c, &from->ask);
+    c->next_job = j->id + 1;
     read_numbers(from, j);
     read_stop(from, &j->stop);
     for (size_t i = 0; i < from->pass_count; i++) {
@@ -618,7 +679,7 @@ static int read_job(struct core *c, const struct snap_job *from, struct err *err
     if (rc == 0) {
         rc = read_nomination(c, from, j, err);
     }
-    if (from->why.rule[0] != '\0') {
+    if (from->why_seq != 0) {
         fold_reason(j, &from->why, from->why_seq);
     }
     return rc;
@@ -696,6 +757,9 @@ static int read_state(struct core *c, const struct snap *s, struct err *err)
     }
     for (size_t i = 0; rc == 0 && i < s->job_count; i++) {
         rc = read_job(c, &s->jobs[i], err);
+    }
+    if (rc == 0 && (s->next_job < c->next_job || s->next_node < c->next_node)) {
+        rc = err_set(err, ERR_INVALID, "snapshot: an id is beyond the next one to give out");
     }
     for (size_t i = 0; i < s->ended_count; i++) {
         vec_push(&c->ended, s->ended[i]);
