@@ -8,9 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define STEP_MS    250
-#define LOOK_MS    2000
-#define TAIL_BYTES ((size_t)4 << 20)
+#define STEP_MS 250
+#define LOOK_MS 2000
 
 static void write_out(void *arg, const char *data, size_t len)
 {
@@ -27,65 +26,6 @@ static int read_once(struct cli *cli, const struct logfollow *l, struct err *err
     rc = client_read(cli->client, str_text(&path), write_out, NULL, err);
     str_fini(&path);
     return rc;
-}
-
-struct lines_tail { /* the last lines of what came, and how much that was */
-    struct str text;
-    int64_t lines_max;
-    int64_t bytes;
-};
-
-static void keep_tail(struct lines_tail *t)
-{
-    int64_t lines = 0;
-    size_t at = t->text.len;
-
-    while (at > 0) {
-        bool begins = t->text.text[at - 1] == '\n' && at < t->text.len;
-
-        if (begins && ++lines == t->lines_max) {
-            break;
-        }
-        at--;
-    }
-    if (t->lines_max == 0) {
-        at = t->text.len;
-    }
-    t->text.len -= at;
-    memmove(t->text.text, t->text.text + at, t->text.len);
-}
-
-static void take_tail(void *arg, const char *data, size_t len)
-{
-    struct lines_tail *t = arg;
-
-    str_add_n(&t->text, data, len);
-    t->bytes += (int64_t)len;
-    if (t->text.len > TAIL_BYTES) {
-        keep_tail(t);
-    }
-}
-
-/* Show the last lines and go on behind them.  All of the log is read for it, since only so the
- * place is known from which to go on after a broken connection. */
-static int begin_with_tail(struct cli *cli, struct logfollow *l, struct err *err)
-{
-    struct lines_tail t = {.lines_max = l->tail};
-    struct str path = {0};
-    int rc;
-
-    l->tail = -1;
-    logfollow_path(l, false, &path);
-    rc = client_read(cli->client, str_text(&path), take_tail, &t, err);
-    if (rc == 0 && t.bytes > 0) {
-        keep_tail(&t);
-        fwrite(t.text.text, 1, t.text.len, stdout);
-        fflush(stdout);
-        l->shown_bytes = t.bytes;
-    }
-    str_fini(&t.text);
-    str_fini(&path);
-    return rc == ERR_NOT_FOUND || rc == ERR_JOB_STATE || rc == ERR_CONFLICT ? 0 : rc;
 }
 
 /* While there is no log: has the job ended, so that there will be none? */
@@ -112,7 +52,7 @@ static int still_to_come(struct cli *cli, const char *job, int missing, struct e
 static int follow_log(struct cli *cli, struct logfollow *l, const char *job, struct err *err)
 {
     int64_t looked_ms = 0;
-    int rc = l->tail >= 0 ? begin_with_tail(cli, l, err) : 0;
+    int rc = l->tail >= 0 ? logfollow_begin(l, l->tail, err) : 0;
 
     while (rc == 0 && !l->ended) {
         int64_t now_ms = display_now_ms();

@@ -99,7 +99,7 @@ int follow_exit_status(const json_t *job)
 
 /* ---- logs ---- */
 
-static void open_log(struct follow *f, int64_t task, const char *stream)
+static int open_log(struct follow *f, int64_t task, const char *stream, bool first, struct err *err)
 {
     struct logfollow *l = logfollow_new(f->cli->client, f->job, f->attempt, task, stream);
     char prefix[32];
@@ -109,24 +109,32 @@ static void open_log(struct follow *f, int64_t task, const char *stream)
         logfollow_set_prefix(l, prefix);
     }
     vec_push(&f->logs, l);
+    return first && f->want->visit && f->want->tail >= 0 ? logfollow_begin(l, f->want->tail, err)
+                                                         : 0;
 }
 
 /* A new attempt writes new logs; those of the old one are read to their end beside. */
-static void open_logs(struct follow *f)
+static int open_logs(struct follow *f, struct err *err)
 {
+    bool first = f->attempt == 0;
     int64_t tasks = f->want->all ? member_int(f->last, "tasks_want") : 1;
     const char *state = member_text(f->last, "state");
     int64_t attempt = member_int(f->last, "attempt");
 
     if (!f->want->logs || attempt <= f->attempt || strcmp(state, "queued") == 0 ||
         strcmp(state, "held") == 0) {
-        return;
+        return 0;
     }
     f->attempt = attempt;
     for (int64_t i = 0; i < (tasks > 0 ? tasks : 1); i++) {
-        open_log(f, i, "stdout");
-        open_log(f, i, "stderr");
+        int rc = open_log(f, i, "stdout", first, err);
+
+        rc = rc != 0 ? rc : open_log(f, i, "stderr", first, err);
+        if (rc != 0) {
+            return rc;
+        }
     }
+    return 0;
 }
 
 static int step_logs(struct follow *f, int64_t now_ms, struct err *err)
@@ -236,8 +244,7 @@ static int look(struct follow *f, int64_t now_ms, struct err *err)
     json_decref(f->last);
     f->last = job;
     show_waiting(f);
-    open_logs(f);
-    return 0;
+    return open_logs(f, err);
 }
 
 static int cancel(struct follow *f, struct err *err)
@@ -315,7 +322,7 @@ static int on_signal(struct follow *f, int signal, struct err *err)
     bool terminal = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
     char answer = 'y';
 
-    if (signal == SIGHUP) {
+    if (signal == SIGHUP || f->want->visit) {
         f->detach = true;
         return 0;
     }
@@ -395,7 +402,8 @@ int follow_job(struct cli *cli, const char *job, const struct follow_want *want,
         rc = step(&f, err);
     }
     if (rc == 0 && f.detach) {
-        fprintf(stderr, "muster: job %s goes on; see `muster logs -f %s`\n", job, job);
+        fprintf(stderr, "muster: job %s goes on; `muster attach %s` shows what it writes\n", job,
+                job);
         *ret_status = 0;
     } else if (rc == 0) {
         drain_logs(&f);

@@ -11,6 +11,8 @@ struct follow_want {
     bool logs;        /* show the logs of rank 0 */
     bool all;         /* of all ranks, each line with its rank */
     bool quiet;       /* no events on stderr */
+    bool visit;       /* it is another's submission: signals detach and nothing is cancelled */
+    int64_t tail;     /* with visit: lines of what was written before, -1 = all of it */
     int64_t from_seq; /* journal position before the submission, 0 = not known */
 };
 

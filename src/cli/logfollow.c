@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define RETRY_MS 500
+#define RETRY_MS   500
+#define TAIL_BYTES ((size_t)4 << 20)
 
 struct logfollow *logfollow_new(struct client *client, const char *job, int64_t attempt,
                                 int64_t task, const char *stream)
@@ -100,6 +101,62 @@ static void show(void *arg, const char *data, size_t len)
         len -= part + 1;
     }
     fflush(l->out);
+}
+
+struct lines_tail { /* the last lines of what came, and how much that was */
+    struct str text;
+    int64_t lines_max;
+    int64_t bytes;
+};
+
+static void keep_tail(struct lines_tail *t)
+{
+    int64_t lines = 0;
+    size_t at = t->text.len;
+
+    while (at > 0) {
+        bool begins = t->text.text[at - 1] == '\n' && at < t->text.len;
+
+        if (begins && ++lines == t->lines_max) {
+            break;
+        }
+        at--;
+    }
+    if (t->lines_max == 0) {
+        at = t->text.len;
+    }
+    t->text.len -= at;
+    memmove(t->text.text, t->text.text + at, t->text.len);
+}
+
+static void take_tail(void *arg, const char *data, size_t len)
+{
+    struct lines_tail *t = arg;
+
+    str_add_n(&t->text, data, len);
+    t->bytes += (int64_t)len;
+    if (t->text.len > TAIL_BYTES) {
+        keep_tail(t);
+    }
+}
+
+int logfollow_begin(struct logfollow *l, int64_t lines, struct err *err)
+{
+    struct lines_tail t = {.lines_max = lines};
+    struct str path = {0};
+    int rc;
+
+    l->tail = -1;
+    logfollow_path(l, false, &path);
+    rc = client_read(l->client, str_text(&path), take_tail, &t, err);
+    if (rc == 0 && t.bytes > 0) {
+        keep_tail(&t);
+        show(l, str_text(&t.text), t.text.len);
+        l->shown_bytes = t.bytes;
+    }
+    str_fini(&t.text);
+    str_fini(&path);
+    return rc == ERR_NOT_FOUND || rc == ERR_JOB_STATE || rc == ERR_CONFLICT ? 0 : rc;
 }
 
 static void open_live(struct logfollow *l)

@@ -35,6 +35,9 @@ void logfollow_set_prefix(struct logfollow *l, const char *prefix);
 /* Call in the loop.  Fails when the server refuses for good; a log that does not exist yet and a
  * server that is away are waited for. */
 MUST_CHECK int logfollow_step(struct logfollow *l, int64_t now_ms, struct err *err);
+/* Show the last lines of what there is and go on behind them.  All of the log is read for it, since
+ * only so the place is known from which to go on after a broken connection. */
+MUST_CHECK int logfollow_begin(struct logfollow *l, int64_t lines, struct err *err);
 /* The path of GET .../logs. */
 void logfollow_path(const struct logfollow *l, bool follow, struct str *path);
 
