@@ -122,9 +122,12 @@ int config_load(const char *path, struct complaints *c, struct config *ret, cons
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     int rc;
 
+    if (fd < 0 && errno == ENOENT) {
+        return err_set(err, ERR_NOT_FOUND,
+                       "%s: there is no such file; muster.yaml(5) tells how to write one", path);
+    }
     if (fd < 0) {
-        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: cannot be opened: %s",
-                       path, strerror(errno));
+        return err_set(err, ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     }
     rc = read_all(fd, path, &text, err);
     close(fd);

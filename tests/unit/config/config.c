@@ -346,8 +346,8 @@ static void a_file_that_is_not_there_is_named(void **state)
     (void)state;
     complaints_init(&c, arena, "x");
     assert_int_equal(config_load("/nonexistent/x.yaml", &c, &config, NULL, &err), ERR_NOT_FOUND);
-    assert_string_equal(err.text, "/nonexistent/x.yaml: cannot be opened: No such file or "
-                                  "directory");
+    assert_string_equal(err.text, "/nonexistent/x.yaml: there is no such file; muster.yaml(5) "
+                                  "tells how to write one");
     arena_free(arena);
 }
 
