@@ -18,6 +18,9 @@
 #define LIST_MAX          100000
 #define PRIORITY_ANY      INT64_MAX
 #define SECOND_MS         ((int64_t)1000)
+#define SECONDS_MAX       ((int64_t)1000 * 1000 * 1000)
+
+static const int64_t COUNTS[] = {0, LIST_MAX};
 
 struct reader {
     struct casefile *c;
@@ -61,6 +64,19 @@ static int64_t read_int(struct reader *r, const json_t *o, const char *field, in
         return usual;
     }
     return json_integer_value(v);
+}
+
+/* A number from min to max. */
+static int64_t read_within(struct reader *r, const json_t *o, const char *field, int64_t usual,
+                           const int64_t range[2])
+{
+    int64_t value = read_int(r, o, field, usual);
+
+    if (value < range[0] || value > range[1]) {
+        fail(r, field, "is out of range");
+        return usual;
+    }
+    return value;
 }
 
 static bool read_bool(struct reader *r, const json_t *o, const char *field, bool usual)
@@ -238,10 +254,10 @@ static void read_job(struct reader *r, const json_t *o)
     }
     j.queue = q->id;
     j.priority = read_int(r, o, "priority", 0);
-    j.submitted = read_int(r, o, "submitted", 0);
-    j.pods = read_int(r, o, "pods", 1);
-    j.min_pods = read_int(r, o, "min_pods", j.pods);
-    j.gpus_per_pod = read_int(r, o, "gpus_per_pod", 0);
+    j.submitted = read_within(r, o, "submitted", 0, (const int64_t[]){-SECONDS_MAX, SECONDS_MAX});
+    j.pods = read_within(r, o, "pods", 1, COUNTS);
+    j.min_pods = read_within(r, o, "min_pods", j.pods, COUNTS);
+    j.gpus_per_pod = read_within(r, o, "gpus_per_pod", 0, COUNTS);
     j.share_gu = read_gpus(r, o, "fraction", 0);
     if (j.share_gu >= GU_PER_GPU) { /* a share that is the whole card */
         j.gpus_per_pod = j.share_gu / GU_PER_GPU;
@@ -260,7 +276,10 @@ static void read_job(struct reader *r, const json_t *o)
     for (i = 0; i < json_array_size(index); i++) {
         j.gpu_index[j.gpu_index_count++] = json_integer_value(json_array_get(index, i));
     }
-    if (j.pods < 1 || j.pods > LIST_MAX || j.min_pods < 0 || j.min_pods > j.pods) {
+    if (j.gpus_per_pod > LIST_MAX) {
+        fail(r, "fraction", "is out of range");
+    }
+    if (j.pods < 1 || j.min_pods > j.pods) {
         fail(r, "pods", "must be from 1, and min_pods at most pods");
     }
     vec_push(&r->c->jobs, j);

@@ -2,35 +2,68 @@
 #include "sim/roll.h"
 
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/str.h"
 
-static void task_fini(struct roll_task *t)
+#include <stdio.h>
+
+static void complain(struct roll *f, const char *what, int64_t one, int64_t two)
+{
+    if (f->complaint[0] == '\0') {
+        (void)snprintf(f->complaint, sizeof(f->complaint), "%s (%lld, %lld)", what, (long long)one,
+                       (long long)two);
+    }
+}
+
+/* sign 1: the task takes its part of the device, -1: it leaves. */
+static void load(struct roll *f, int64_t node, const struct roll_device *d, int sign)
+{
+    const struct omap_key key = {node, d->slot, 0};
+    struct roll_load *sum = omap_get(&f->loads, key);
+
+    if (sum == NULL) {
+        sum = mem_new(1, sizeof(*sum));
+        omap_put(&f->loads, key, sum);
+    }
+    sum->gu += sign * d->gu;
+    sum->tasks += sign;
+    sum->whole += d->gu == GU_PER_GPU && *d->profile == '\0' ? sign : 0;
+    if (sign > 0 && sum->gu > GU_PER_GPU) {
+        complain(f, "a device is above 100 % (node, slot)", node, d->slot);
+    }
+    if (sign > 0 && sum->whole > 0 && sum->tasks > 1) {
+        complain(f, "a whole-GPU task shares its device (node, slot)", node, d->slot);
+    }
+}
+
+static void task_fini(struct roll *f, struct roll_task *t)
 {
     size_t i;
 
     for (i = 0; i < t->devices.count; i++) {
+        load(f, t->node, &t->devices.items[i], -1);
         mem_free(t->devices.items[i].profile);
     }
     vec_fini(&t->devices);
 }
 
-static void drop_tasks(struct roll_job *j)
+static void drop_tasks(struct roll *f, struct roll_job *j)
 {
     size_t i;
 
     for (i = 0; i < j->tasks.count; i++) {
-        task_fini(&j->tasks.items[i]);
+        task_fini(f, &j->tasks.items[i]);
     }
     vec_clear(&j->tasks);
 }
 
-static void drop_task(struct roll_job *j, int64_t attempt, int64_t task)
+static void drop_task(struct roll *f, struct roll_job *j, int64_t attempt, int64_t task)
 {
     size_t i;
 
     for (i = 0; i < j->tasks.count; i++) {
         if (j->attempt == attempt && j->tasks.items[i].task == task) {
-            task_fini(&j->tasks.items[i]);
+            task_fini(f, &j->tasks.items[i]);
             vec_remove(&j->tasks, i);
             return;
         }
@@ -44,7 +77,7 @@ void roll_fini(struct roll *f)
     for (it = omap_first(&f->jobs); it != NULL; it = omap_next(it)) {
         struct roll_job *j = it->value;
 
-        drop_tasks(j);
+        drop_tasks(f, j);
         vec_fini(&j->tasks);
         mem_free(j->name);
         mem_free(j);
@@ -55,6 +88,10 @@ void roll_fini(struct roll *f)
         mem_free(n->name);
         mem_free(n);
     }
+    for (it = omap_first(&f->loads); it != NULL; it = omap_next(it)) {
+        mem_free(it->value);
+    }
+    omap_fini(&f->loads);
     omap_fini(&f->jobs);
     omap_fini(&f->nodes);
 }
@@ -127,7 +164,7 @@ static void add_job(struct roll *f, const struct fact_job_submitted *s)
     omap_put(&f->jobs, (struct omap_key){.a = s->id}, j);
 }
 
-static void add_task(struct roll_job *j, const struct fact_grant *grant)
+static void add_task(struct roll *f, struct roll_job *j, const struct fact_grant *grant)
 {
     struct roll_task t = {.task = grant->task, .node = grant->node};
     size_t i;
@@ -137,6 +174,9 @@ static void add_task(struct roll_job *j, const struct fact_grant *grant)
 
         vec_push(&t.devices, (struct roll_device){d->slot, d->gu, d->start,
                                                   mem_text(d->profile != NULL ? d->profile : "")});
+    }
+    for (i = 0; i < t.devices.count; i++) {
+        load(f, t.node, &t.devices.items[i], 1);
     }
     vec_push(&j->tasks, t);
 }
@@ -162,13 +202,17 @@ static void started(struct roll *f, const struct fact_job_started *s)
         return;
     }
     if (s->step == 1) {
-        drop_tasks(j);
+        drop_tasks(f, j);
+        if ((int64_t)s->task_count < j->needed) {
+            complain(f, "a gang starts below its minimum (job, tasks)", s->job,
+                     (int64_t)s->task_count);
+        }
     }
     j->attempt = s->attempt;
     j->state = ROLL_HOLDING;
     for (i = 0; i < s->task_count; i++) {
         if (task_of(j, s->tasks[i].task) == NULL) {
-            add_task(j, &s->tasks[i]);
+            add_task(f, j, &s->tasks[i]);
         }
     }
 }
@@ -177,11 +221,19 @@ static void claimed(struct roll *f, const struct fact_job_claimed *c)
 {
     size_t i;
 
+    if (c->victim_count > 0 && c->task_count == 0) {
+        complain(f, "an eviction without a promise to the claimant (claimant, victims)", c->job,
+                 (int64_t)c->victim_count);
+    }
     for (i = 0; i < c->victim_count; i++) {
         struct roll_job *j = roll_job(f, c->victims[i].job);
 
         if (j != NULL && !c->victims[i].nominee) {
             j->evictions++;
+            if (!j->preemptible) {
+                complain(f, "a job that is not preemptible is evicted (job, claimant)", j->id,
+                         c->job);
+            }
         }
     }
 }
@@ -193,7 +245,7 @@ static void ended(struct roll *f, const struct fact_attempt_ended *e)
     if (j == NULL) {
         return;
     }
-    drop_tasks(j);
+    drop_tasks(f, j);
     j->outcome = e->outcome;
     j->state = e->outcome == OUTCOME_REQUEUED ? ROLL_WAITING : ROLL_ENDED;
 }
@@ -203,7 +255,7 @@ static void gone(struct roll *f, int64_t job, int64_t attempt, int64_t task)
     struct roll_job *j = roll_job(f, job);
 
     if (j != NULL) {
-        drop_task(j, attempt, task);
+        drop_task(f, j, attempt, task);
     }
 }
 
@@ -217,7 +269,7 @@ static void node_lost(struct roll *f, int64_t node)
 
         for (i = j->tasks.count; i-- > 0;) {
             if (j->tasks.items[i].node == node) {
-                drop_task(j, j->attempt, j->tasks.items[i].task);
+                drop_task(f, j, j->attempt, j->tasks.items[i].task);
             }
         }
     }

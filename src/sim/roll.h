@@ -45,11 +45,24 @@ struct roll_node {
     char *name;
 };
 
+struct roll_load { /* on one device */
+    int64_t gu;
+    int64_t tasks;
+    int64_t whole; /* tasks that hold all of it */
+};
+
+#define ROLL_COMPLAINT_MAX 160
+
 struct roll {
     struct omap jobs;  /* id -> struct roll_job */
     struct omap nodes; /* id -> struct roll_node */
+    struct omap loads; /* (node, slot) -> struct roll_load */
     int64_t decisions; /* records that are decisions */
     int64_t records;
+    /* The first decision that broke a rule which needs no more than the journal to see: a device
+     * above 100 % or shared with a whole-GPU task, a gang below its minimum, a victim that may not
+     * be one, an eviction for nobody.  "" = none. */
+    char complaint[ROLL_COMPLAINT_MAX];
 };
 
 void roll_fini(struct roll *f);

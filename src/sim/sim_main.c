@@ -136,6 +136,7 @@ struct run_options {
     int64_t seed;
     int64_t seeds;
     int64_t events;
+    unsigned faults;
     bool verbose;
 };
 
@@ -152,7 +153,14 @@ static bool run_parse(int argc, char **argv, struct run_options *ret)
 
         for (k = 0; k < 3 && strcmp(argv[i], rows[k].name) != 0; k++) {
         }
-        if (strcmp(argv[i], "--verbose") == 0) {
+        if (strcmp(argv[i], "--faults") == 0 && i + 1 < argc) {
+            struct err err = {0};
+
+            if (seeded_faults_parse(argv[++i], &ret->faults, &err) != 0) {
+                (void)fprintf(stderr, "muster-sim: --faults: %s\n", err.text);
+                return false;
+            }
+        } else if (strcmp(argv[i], "--verbose") == 0) {
             ret->verbose = true;
         } else if (k == 3 || i + 1 == argc || !str_to_int(argv[i + 1], rows[k].value) ||
                    *rows[k].value < 0) {
@@ -166,19 +174,25 @@ static bool run_parse(int argc, char **argv, struct run_options *ret)
 
 static int run_child(const struct run_options *o, int64_t seed, volatile int64_t *progress)
 {
-    const struct seeded_options options = {(uint64_t)seed, o->events, o->verbose};
+    const struct seeded_options options = {.seed = (uint64_t)seed,
+                                           .events = o->events,
+                                           .faults = o->faults,
+                                           .verbose = o->verbose};
     struct seeded_result r;
     bool well;
 
     seeded_run(&options, progress, &r);
     well = r.failure.len == 0;
-    (void)
-        printf("seed %lld: %s: %lld events, %lld steps, %lld records, %lld starts, %lld evictions, "
-               "%lld restarts, %lld refused, %lld plans compared, %lld probes, core %lld ms\n",
-               (long long)seed, well ? "ok" : "FAILED", (long long)r.events, (long long)r.steps,
-               (long long)r.records, (long long)r.starts, (long long)r.evictions,
-               (long long)r.restarts, (long long)r.refused, (long long)r.compared,
-               (long long)r.probes, (long long)(r.core_us / 1000));
+    (void)printf(
+        "seed %lld: %s: %lld events, %lld steps, %lld records, %lld starts, %lld evictions, "
+        "%lld restarts, %lld crashes (%lld carried, %lld frozen), %lld disk faults, "
+        "%lld flips, %lld refused, %lld plans compared, %lld probes, core %lld ms, chain %s, "
+        "state %s\n",
+        (long long)seed, well ? "ok" : "FAILED", (long long)r.events, (long long)r.steps,
+        (long long)r.records, (long long)r.starts, (long long)r.evictions, (long long)r.restarts,
+        (long long)r.crashes, (long long)r.carried, (long long)r.frozen, (long long)r.disk_faults,
+        (long long)r.flips, (long long)r.refused, (long long)r.compared, (long long)r.probes,
+        (long long)(r.core_us / 1000), r.chain, r.state);
     if (!well) {
         (void)printf("    %s\n", r.failure.text);
     }
@@ -217,7 +231,7 @@ static bool run_seed(const struct run_options *o, int64_t seed, volatile int64_t
 
 static int main_run(int argc, char **argv)
 {
-    struct run_options o = {.seed = 1, .seeds = 1, .events = 1000};
+    struct run_options o = {.seed = 1, .seeds = 1, .events = 1000, .faults = SEEDED_ALL_FAULTS};
     volatile int64_t *progress;
     int64_t failed = 0;
     int64_t i;

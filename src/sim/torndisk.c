@@ -424,6 +424,24 @@ void torndisk_flush(struct torndisk *d)
     }
 }
 
+void torndisk_rewind(struct torndisk *d)
+{
+    size_t i;
+
+    for (i = d->files.count; i-- > 0;) {
+        struct torndisk_file *f = d->files.items[i];
+
+        settle(f);
+        f->deleted = false;
+        if (f->safe.len == 0) {
+            forget(d, f); /* it was not there */
+        } else {
+            bytes_copy(&f->now, &f->safe);
+        }
+    }
+    d->dead = false;
+}
+
 /* ---- the crash ---- */
 
 /* Some sectors of the change, and of the last of them perhaps only a first part. */

@@ -52,6 +52,8 @@ bool torndisk_is_dead(const struct torndisk *d);
 void torndisk_revive(struct torndisk *d);
 /* All that waits is safe now, deletions too. */
 void torndisk_flush(struct torndisk *d);
+/* Everything is again as it is safe, and the power is on: what waits never was. */
+void torndisk_rewind(struct torndisk *d);
 /* The power goes now, between two changes. */
 void torndisk_crash(struct torndisk *d);
 

@@ -7,14 +7,22 @@
 
 /* More steps than this at one instant are a livelock, which the caller is told by what goes on. */
 #define WORLD_SETTLE_MAX 200
+#define NS_PER_MS        ((int64_t)1000000)
 
-static void world_durable(void *ctx, const struct fact *fact, const struct journal_record *record)
+void world_tell(struct world *w, const struct fact *fact, const struct journal_record *record)
 {
-    struct world *w = ctx;
-
     roll_add(&w->roll, fact);
     if (w->watch != NULL) {
         w->watch(w->watch_ctx, fact, record);
+    }
+}
+
+static void world_durable(void *ctx, const struct fact *fact, const struct journal_record *record)
+{
+    const struct world *w = ctx;
+
+    if (w->disk == NULL || !torndisk_is_dead(w->disk)) {
+        world_tell(ctx, fact, record);
     }
 }
 
@@ -27,7 +35,13 @@ static int64_t world_cpu_us(void *ctx)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static int world_open(struct world *w, struct err *err)
+/* What the daemon would read from the system's clocks. */
+static struct clock_reading reading(const struct world *w)
+{
+    return (struct clock_reading){(w->now_ms + w->wall_ms) * NS_PER_MS, w->now_ms * NS_PER_MS};
+}
+
+int world_open(struct world *w, struct err *err)
 {
     const struct engine_config config = {
         .journal = w->journal,
@@ -38,20 +52,29 @@ static int world_open(struct world *w, struct err *err)
     int rc = engine_open(&config, &w->engine, err);
 
     if (rc == 0) {
-        engine_add_backend(w->engine, "local", w->backend);
+        engine_add_backend(w->engine, "local", w->relay != NULL ? &w->relay->base : w->backend);
+    }
+    if (rc == 0 && w->clocked) {
+        clock_start(&w->clock, reading(w), core_now_ms(world_core(w)));
     }
     return rc;
+}
+
+void world_prepare(struct world *w, int64_t now_ms, int plans_max)
+{
+    *w = (struct world){.backend = virtual_new("local")};
+    w->now_ms = now_ms;
+    w->plans_max = plans_max;
+    w->engine_next_ms = INT64_MAX;
+    virtual_run_until(w->backend, now_ms);
 }
 
 void world_init(struct world *w, int64_t now_ms, int plans_max)
 {
     struct err err = {0};
 
-    *w = (struct world){.journal = journal_open_mem(), .backend = virtual_new("local")};
-    w->now_ms = now_ms;
-    w->plans_max = plans_max;
-    w->engine_next_ms = INT64_MAX;
-    virtual_run_until(w->backend, now_ms);
+    world_prepare(w, now_ms, plans_max);
+    w->journal = journal_open_mem();
     if (world_open(w, &err) != 0) {
         check_failed(__FILE__, __LINE__, err.text);
     }
@@ -59,7 +82,7 @@ void world_init(struct world *w, int64_t now_ms, int plans_max)
 
 void world_fini(struct world *w)
 {
-    engine_close(w->engine);
+    engine_close(w->engine); /* NULL after a crash */
     w->backend->ops->free(w->backend);
     journal_close(w->journal);
     roll_fini(&w->roll);
@@ -98,13 +121,36 @@ int world_ask(struct world *w, const struct fact *fact, struct err *err)
     return 0;
 }
 
+/* The daemon's time; a clock that was set is journaled. */
+static int64_t daemon_ms(struct world *w)
+{
+    struct fact_clock_stepped body = {0};
+    const struct fact fact = {.kind = FACT_CLOCK_STEPPED, .body.as_CLOCK_STEPPED = &body};
+    int64_t at_ms = w->now_ms;
+
+    if (w->clocked) {
+        at_ms = clock_advance(&w->clock, reading(w), &body.by_ms);
+    }
+    if (body.by_ms != 0) {
+        world_put(w, &fact);
+    }
+    if (w->relay != NULL) {
+        w->relay->skew_ms = at_ms - w->now_ms;
+    }
+    return at_ms;
+}
+
 void world_step(struct world *w)
 {
+    int64_t at_ms, next_ms;
+
     if (w->stopped) {
         return;
     }
+    at_ms = daemon_ms(w);
     virtual_run_until(w->backend, w->now_ms);
-    w->engine_next_ms = engine_step(w->engine, w->now_ms);
+    next_ms = engine_step(w->engine, at_ms);
+    w->engine_next_ms = next_ms == INT64_MAX ? INT64_MAX : w->now_ms + (next_ms - at_ms);
     if (w->after_step != NULL) {
         w->after_step(w->watch_ctx);
     }
@@ -141,6 +187,12 @@ void world_run_until(struct world *w, int64_t now_ms)
     w->now_ms = now_ms > w->now_ms ? now_ms : w->now_ms;
 }
 
+int world_adopt(struct world *w, struct err *err)
+{
+    (void)daemon_ms(w);
+    return engine_adopt(w->engine, err);
+}
+
 int world_restart(struct world *w, struct err *err)
 {
     int rc;
@@ -149,7 +201,7 @@ int world_restart(struct world *w, struct err *err)
     w->engine = NULL;
     rc = world_open(w, err);
     if (rc == 0) {
-        rc = engine_adopt(w->engine, err);
+        rc = world_adopt(w, err);
     }
     if (rc == 0) {
         world_settle(w);
