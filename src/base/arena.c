@@ -19,7 +19,7 @@ struct block {
 };
 
 struct arena {
-    struct block *first; /* newest block; the last one in the list is the one reset keeps */
+    struct block *first; /* newest block, and the largest: the one that reset keeps */
 };
 
 static struct block *block_make(size_t size, struct block *next)
@@ -48,9 +48,9 @@ struct arena *arena_make(void)
 void arena_reset(struct arena *a)
 {
     while (a->first->next != NULL) {
-        struct block *gone = a->first;
+        struct block *gone = a->first->next;
 
-        a->first = gone->next;
+        a->first->next = gone->next;
         mem_free(gone);
     }
     a->first->used = 0;
@@ -80,7 +80,8 @@ void *arena_new(struct arena *a, size_t count, size_t size)
     CHECK(size == 0 || count <= SIZE_MAX / 4 / size);
     bytes = (count * size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     if (a->first->size - a->first->used < bytes) {
-        a->first = block_make(bytes > a->first->size ? bytes : a->first->size, a->first);
+        /* twice as large: an arena that is used again and again soon keeps all that it needs */
+        a->first = block_make(bytes > a->first->size * 2 ? bytes : a->first->size * 2, a->first);
     }
     p = a->first->data + a->first->used;
     a->first->used += bytes;

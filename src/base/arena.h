@@ -12,7 +12,7 @@ struct arena *arena_make(void);
 struct arena *arena_make_sized(size_t first_bytes);
 void arena_free(struct arena *a);
 void arena_freep(struct arena **a);
-/* Forget everything, keep the first block. */
+/* Forget everything, keep the largest block. */
 void arena_reset(struct arena *a);
 
 void *arena_new(struct arena *a, size_t count, size_t size);

@@ -130,6 +130,9 @@ void *omap_put(struct omap *m, struct omap_key key, void *value)
     *item = (struct omap_item){.key = key, .value = value, .up = above, .heat = heat_of(key)};
     *at = item;
     m->count++;
+    if (m->first == NULL || omap_key_cmp(key, m->first->key) < 0) {
+        m->first = item;
+    }
     while (item->up != NULL && item->heat > item->up->heat) {
         rise(m, item);
     }
@@ -143,6 +146,9 @@ void *omap_remove(struct omap *m, struct omap_key key)
 
     if (item == NULL) {
         return NULL;
+    }
+    if (item == m->first) {
+        m->first = omap_next(item);
     }
     while (item->left != NULL && item->right != NULL) {
         rise(m, item->left->heat > item->right->heat ? item->left : item->right);
@@ -194,7 +200,7 @@ struct omap_item *omap_lower_bound(const struct omap *m, struct omap_key key)
 
 struct omap_item *omap_first(const struct omap *m)
 {
-    return leftmost(m->root);
+    return m->first;
 }
 
 struct omap_item *omap_last(const struct omap *m)
@@ -229,7 +235,7 @@ const char *omap_check(const struct omap *m)
     const struct omap_item *last = NULL;
     size_t count = 0;
 
-    for (const struct omap_item *i = omap_first(m); i != NULL; i = omap_next(i)) {
+    for (const struct omap_item *i = leftmost(m->root); i != NULL; i = omap_next(i)) {
         if (last != NULL && omap_key_cmp(last->key, i->key) >= 0) {
             return "the keys of a walk rise strictly";
         }
@@ -239,5 +245,8 @@ const char *omap_check(const struct omap *m)
         last = i;
         count++;
     }
-    return count == m->count ? NULL : "count is the number of items";
+    if (count != m->count) {
+        return "count is the number of items";
+    }
+    return m->first == leftmost(m->root) ? NULL : "first is the item with the least key";
 }

@@ -1,9 +1,10 @@
 #include "core/bounds.h"
 
+#include "base/mem.h"
 #include "base/minmax.h"
-
 #include "core/order.h"
-#include "core/place.h"
+#include "core/prey.h"
+#include "core/shape.h"
 #include "core/state.h"
 #include "core/units.h"
 
@@ -13,30 +14,6 @@ struct bounds {
     int64_t **give_in; /* by pool, by queue: the sum over its children; [count] is the root */
     int64_t *idle;     /* by pool: idle, and what is leaving */
 };
-
-/* Sums of the leaf's preemptible jobs, kept until one of them changes. */
-static void know_leaf(struct queue *q)
-{
-    if (q->bound_known) {
-        return;
-    }
-    q->largest_gu = 0;
-    q->takeable_gu = 0;
-    for (size_t i = 0; i < q->active.count; i++) {
-        const struct job *j = q->active.items[i];
-        int64_t gu = j->leased_gu;
-
-        if (j->ask->nonpreemptible) {
-            continue;
-        }
-        for (size_t k = 0; j->nomination.is && k < j->nomination.tasks.count; k++) {
-            gu += load_task_gu(&j->nomination.tasks.items[k]);
-        }
-        q->takeable_gu += gu;
-        q->largest_gu = gu > q->largest_gu ? gu : q->largest_gu;
-    }
-    q->bound_known = true;
-}
 
 static void fill_pool(struct bounds *b, int pool)
 {
@@ -54,7 +31,7 @@ static void fill_pool(struct bounds *b, int pool)
         int64_t sum = give_in[i];
 
         if (queue_is_leaf(q)) {
-            know_leaf(q);
+            prey_know(q);
             sum = q->takeable_gu;
             largest[i] = q->largest_gu;
         }
@@ -96,26 +73,39 @@ static int64_t others_give(const struct bounds *b, int pool, int leaf)
     return gu;
 }
 
+/* Can what is idle be had by this leaf? */
+static int64_t idle_for(const struct bounds *b, int leaf, int pool)
+{
+    return quota_avail(b->c->queues, b->c->pools.items[pool], leaf);
+}
+
+/* Nobody could be told to stop for so many units more in this leaf, whatever its own jobs do. */
+static bool gives_nothing(const struct bounds *b, int leaf, int pool, int64_t need_gu)
+{
+    return quota_cover(b->c->queues, leaf, pool, need_gu) < 0 ||
+           b->idle[pool] + others_give(b, pool, leaf) < need_gu;
+}
+
 static bool pool_refuses(const struct bounds *b, const struct job *j, int pool)
 {
     struct core *c = b->c;
-    const struct pool *p = c->pools.items[pool];
-    int64_t need = place_need_gu(c, p, j->ask);
+    int64_t need = shape_need_gu(c, j->shape, pool);
 
     if (need < 0) {
         return true;
     }
-    if (need == 0 || p->capacity_gu - p->taken_gu >= need) {
+    if (need == 0 || c->policy->fair_share == FAIR_TAKE || units_own_any(c, j)) {
         return false;
     }
-    if (c->policy->fair_share == FAIR_TAKE) {
-        return false;
-    }
-    if (units_own_any(c, j)) {
-        return false;
-    }
-    return quota_cover(c->queues, j->queue, pool, need) < 0 ||
-           b->idle[pool] + others_give(b, pool, j->queue) < need;
+    return idle_for(b, j->queue, pool) < need && gives_nothing(b, j->queue, pool, need);
+}
+
+/* A planned start makes victims of what passed it, which is in no sum. */
+static bool has_planned_start(const struct bounds *b, const struct job *j)
+{
+    const struct head *h = b->c->heads.count > 0 ? forecast_head(b->c, j) : NULL;
+
+    return h != NULL && h->start_ms > 0;
 }
 
 bool bounds_refuse(const struct bounds *b, const struct job *j)
@@ -124,11 +114,8 @@ bool bounds_refuse(const struct bounds *b, const struct job *j)
     size_t count = j->ask->pool_count > 0 ? j->ask->pool_count : row->pool_count;
     const int64_t *ids = j->ask->pool_count > 0 ? j->ask->pools : row->pools;
 
-    const struct head *h = b->c->heads.count > 0 ? forecast_head(b->c, j) : NULL;
-
-    if (b->c->touched.count > 0 || (h != NULL && h->start_ms > 0)) {
-        return false; /* what this plan has decided, and what passed a planned start, are not in the
-                         sums */
+    if (has_planned_start(b, j)) {
+        return false;
     }
     if (count == 0) {
         for (size_t i = 0; i < b->c->pools.count; i++) {
@@ -142,6 +129,57 @@ bool bounds_refuse(const struct bounds *b, const struct job *j)
         const struct pool *p = core_pool_of_id(b->c, ids[i]);
 
         if (p != NULL && !pool_refuses(b, j, p->index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The least that its waiting jobs ask, pool by pool, and their highest priority. */
+static void know_wants(struct core *c, struct queue *q)
+{
+    if (q->wants_known && q->wants_stamp == c->site_stamp) {
+        return;
+    }
+    q->least_gu = mem_resize(q->least_gu, c->pools.count, sizeof(q->least_gu[0]));
+    q->highest = INT64_MIN;
+    for (size_t p = 0; p < c->pools.count; p++) {
+        q->least_gu[p] = INT64_MAX;
+    }
+    for (size_t i = 0; i < q->shapes.count; i++) {
+        struct shape *s = q->shapes.items[i];
+
+        q->highest = max64(q->highest, s->ask->priority);
+        for (size_t p = 0; p < c->pools.count; p++) {
+            int64_t need = shape_need_gu(c, s, (int)p);
+
+            q->least_gu[p] = need >= 0 ? min64(q->least_gu[p], need) : q->least_gu[p];
+        }
+    }
+    q->wants_known = true;
+    q->wants_stamp = c->site_stamp;
+}
+
+bool bounds_refuse_leaf(const struct bounds *b, int leaf)
+{
+    struct core *c = b->c;
+    struct queue *q = &c->queues->items[leaf];
+
+    if (q->waiting == 0) {
+        return true;
+    }
+    if (c->heads.count > 0 || c->policy->fair_share == FAIR_TAKE) {
+        return false;
+    }
+    know_wants(c, q);
+    if (units_own_below(c, leaf, q->highest)) {
+        return false;
+    }
+    for (size_t p = 0; p < c->pools.count; p++) {
+        int64_t least = q->least_gu[p];
+
+        if (least == 0 || (least != INT64_MAX && (idle_for(b, leaf, (int)p) >= least ||
+                                                  !gives_nothing(b, leaf, (int)p, least)))) {
             return false;
         }
     }

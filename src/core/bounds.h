@@ -18,5 +18,7 @@ const struct bounds *bounds_make(struct core *c);
 
 /* Surely no pool can start this job now, whoever is told to stop.  (False says nothing.) */
 bool bounds_refuse(const struct bounds *b, const struct job *j);
+/* The same of all that wait in a leaf, told by the least that any of them asks. */
+bool bounds_refuse_leaf(const struct bounds *b, int leaf);
 
 #endif

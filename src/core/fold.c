@@ -420,6 +420,7 @@ void fold_rebuild(struct core *c)
     c->waiting_count = 0;
     queue_tree_free(c->queues);
     make_pools(c);
+    c->site_stamp++;
     c->queues = queue_tree_new(c->policy);
     for (size_t i = 0; i < c->nodes.count; i++) {
         struct node *n = c->nodes.items[i];

@@ -2,6 +2,7 @@
 #include "core/fold.h"
 
 #include "base/check.h"
+#include "core/prey.h"
 #include "core/shape.h"
 
 #include <string.h>
@@ -145,8 +146,9 @@ static void list_active(struct core *c, struct job *j)
     bool in = job_is_active(j) || j->nomination.is;
     size_t at = 0;
 
-    q->lowest_known = q->lowest_known && in == j->listed;
-    q->bound_known = false;
+    if (in || j->listed) {
+        prey_forget(q);
+    }
     if (in == j->listed) {
         return;
     }
@@ -366,6 +368,7 @@ int fold_checkpointed(struct core *c, const struct fact *f, struct err *err)
     }
     if (when > j->checkpoint_ms) {
         j->checkpoint_ms = when;
+        prey_forget(&c->queues->items[j->queue]);
     }
     return 0;
 }
@@ -385,6 +388,7 @@ void fold_drop_task(struct core *c, struct job *j, size_t at)
     j->stopping_gu -= stopping ? gu : 0;
     mem_free(t.devices);
     vec_remove(&j->tasks, at);
+    prey_forget(&c->queues->items[j->queue]);
 }
 
 void fold_broken(struct core *c, struct job *j, int64_t now_ms)
@@ -481,9 +485,6 @@ static int find_task(const struct job *j, const struct fact_task_running *head, 
         return err_set(err, ERR_INVALID, "attempt %lld of job %lld holds no task %lld",
                        (long long)head->attempt, (long long)head->job, (long long)head->task);
     }
-    if (f->kind == FACT_TASK_RUNNING) {
-        task_running(j, &j->tasks.items[at], f->at_ms);
-    } else if (f->kind == FACT_TASK_ENDED) {
     if (head->step != 0 && head->step != j->tasks.items[at].step) {
         return err_set(err, ERR_INVALID, "task %lld of job %lld is of step %d, not %lld",
                        (long long)head->task, (long long)head->job, j->tasks.items[at].step,
@@ -508,6 +509,9 @@ int fold_task(struct core *c, const struct fact *f, struct err *err)
     if (rc != 0) {
         return rc;
     }
+    if (f->kind == FACT_TASK_RUNNING) {
+        task_running(j, &j->tasks.items[at], f->at_ms);
+    } else if (f->kind == FACT_TASK_ENDED) {
         task_ended(c, j, at, fact_of(f, TASK_ENDED), f->at_ms);
     } else {
         j->refused = true;

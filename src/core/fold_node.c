@@ -93,6 +93,7 @@ void fold_enter_pool(struct core *c, struct node *n)
     if (n->pool < 0) {
         return;
     }
+    c->site_stamp++;
     p = c->pools.items[n->pool];
     n->place = (int)p->nodes.count;
     vec_push(&p->nodes, n->index);

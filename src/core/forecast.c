@@ -1,9 +1,11 @@
 #include "core/forecast.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 #include "core/decide.h"
 #include "core/order.h"
 #include "core/place.h"
+#include "core/shape.h"
 #include "core/state.h"
 
 #include <stdlib.h>
@@ -200,8 +202,10 @@ void forecast_drop(struct core *c, struct head *h)
 
 static struct ask ask_of(struct core *c, struct job *j, struct pool *pool)
 {
-    return (
-        struct ask){.job = j, .pool = pool, .group = -1, .need_gu = place_need_gu(c, pool, j->ask)};
+    return (struct ask){.job = j,
+                        .pool = pool,
+                        .group = -1,
+                        .need_gu = shape_need_gu(c, j->shape, pool->index)};
 }
 
 static void add_head(struct core *c, const struct ask *ask, int64_t start_ms, int64_t slack_gu,
@@ -322,7 +326,7 @@ static struct job *leaf_head(struct core *c, const struct queue *q, int64_t now_
             pools = order_pools(c, j, &count);
             for (int p = 0; p < count && !could; p++) {
                 const struct pool *pool = c->pools.items[pools[p]];
-                int64_t need = place_need_gu(c, pool, j->ask);
+                int64_t need = shape_need_gu(c, j->shape, pools[p]);
 
                 could = need >= 0 &&
                         quota_ever(c->queues, pools[p], j->queue, pool->nominal_gu) >= need;
@@ -336,16 +340,16 @@ static struct job *leaf_head(struct core *c, const struct queue *q, int64_t now_
     return best;
 }
 
-static int64_t oldest_age(const struct queue *q)
+static int64_t oldest_age(struct queue *q)
 {
-    int64_t age = INT64_MAX;
-
-    for (size_t i = 0; i < q->shapes.count; i++) {
-        const struct omap_item *first = omap_first(&q->shapes.items[i]->waiting);
-
-        age = first->key.a < age ? first->key.a : age;
+    if (!q->oldest_known) {
+        q->oldest_ms = INT64_MAX;
+        for (size_t i = 0; i < q->shapes.count; i++) {
+            q->oldest_ms = min64(q->oldest_ms, omap_first(&q->shapes.items[i]->waiting)->key.a);
+        }
+        q->oldest_known = true;
     }
-    return age;
+    return q->oldest_ms;
 }
 
 void forecast_heads(struct core *c, int64_t now_ms)
@@ -356,7 +360,7 @@ void forecast_heads(struct core *c, int64_t now_ms)
         timed = c->pools.items[p]->timed > 0;
     }
     for (int i = 0; i < c->queues->count; i++) {
-        const struct queue *q = &c->queues->items[i];
+        struct queue *q = &c->queues->items[i];
         int64_t drain_ms;
         int64_t age;
         struct job *j;

@@ -243,14 +243,13 @@ static void give_back(struct hunt *h, unit_set *set, const unit_set *order)
     load_undo(c, mark);
 }
 
-/* One order: take until it fits, give back, keep if better. */
-static void try_order(struct hunt *h, unit_set *order, unit_order *by)
+/* Take until it fits, give back, keep if better. */
+void greedy_in_order(struct hunt *h, unit_set *order)
 {
     unit_set set = {0};
     unit_set all = {0};
     struct harm harm;
 
-    hunt_sort(order, by);
     if (take_until_fit(h, order, &set)) {
         for (size_t i = 0; i < set.count; i++) {
             vec_push(&all, set.items[i]);
@@ -264,6 +263,12 @@ static void try_order(struct hunt *h, unit_set *order, unit_order *by)
     }
     vec_fini(&all);
     vec_fini(&set);
+}
+
+static void try_order(struct hunt *h, unit_set *order, unit_order *by)
+{
+    hunt_sort(order, by);
+    greedy_in_order(h, order);
 }
 
 /* Whether anything is found may not depend on costs, which change with time (what failed once is

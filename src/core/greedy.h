@@ -7,6 +7,8 @@
 
 /* Try several orders; what works is kept in the hunt. */
 void greedy_try(struct hunt *h, const unit_set *from);
+/* Try this order. */
+void greedy_in_order(struct hunt *h, unit_set *order);
 
 /* Cheapest a GPU first: surplus before whole jobs, other queues before the own. */
 int greedy_by_cost(const void *a, const void *b);

@@ -22,6 +22,8 @@ struct hunt {
     VEC(struct harm) works; /* sets that work; their units live in the plan arena */
     unit_set best;
     bool found;
+    int64_t candidates; /* looked at */
+    bool exact;         /* all sets of them were */
 };
 
 void hunt_sort(unit_set *set, unit_order *by);

@@ -60,6 +60,8 @@ struct shape {
     char *text;          /* canonical, what makes shapes equal */
     struct shape *next;  /* of the same hash */
     struct omap waiting; /* by age, id */
+    int64_t *need_gu;    /* by pool: see shape_need_gu */
+    int64_t need_stamp;
     /* planner's memo: generation of each pool when it was last found not startable */
     int64_t *failed;
     int failed_count;

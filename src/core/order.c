@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "core/bounds.h"
 #include "core/decay.h"
-#include "core/place.h"
+#include "core/shape.h"
 #include "core/trial.h"
 
 #include <string.h>
@@ -148,7 +148,7 @@ static void fill_key(struct order *o, struct job *j, struct key *k)
 
     *k = (struct key){.job = j, .pool = -1, .height = HEIGHT_NONE};
     for (int i = 0; i < count; i++) {
-        int64_t need = place_need_gu(o->c, o->c->pools.items[pools[i]], j->ask);
+        int64_t need = shape_need_gu(o->c, j->shape, pools[i]);
         int cover = need < 0 ? -1 : quota_cover(o->c->queues, j->queue, pools[i], need);
 
         if (need >= 0 && (k->pool < 0 || cover >= 0)) {
@@ -172,7 +172,10 @@ static void fill_key(struct order *o, struct job *j, struct key *k)
 static void fill_hope(struct order *o, const struct queue *q, struct key *k)
 {
     *k = (struct key){0};
-    for (size_t i = 0; q->row->state != QUEUE_CLOSED && i < q->shapes.count; i++) {
+    if (q->row->state == QUEUE_CLOSED || bounds_refuse_leaf(o->bounds, q->index)) {
+        return;
+    }
+    for (size_t i = 0; i < q->shapes.count; i++) {
         struct shape *s = q->shapes.items[i];
         struct key one;
         struct job *j;

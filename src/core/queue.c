@@ -124,7 +124,9 @@ void queue_tree_free(struct queue_tree *t)
         vec_fini(&t->items[i].children);
         vec_fini(&t->items[i].shapes);
         vec_fini(&t->items[i].active);
+        vec_fini(&t->items[i].by_loss);
         mem_free(t->items[i].quotas);
+        mem_free(t->items[i].least_gu);
     }
     mem_free(t->items);
     mem_free(t->over_leaves);

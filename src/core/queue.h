@@ -43,11 +43,19 @@ struct queue {
     VEC(struct shape *) shapes; /* of its waiting jobs, by id of the shape */
     VEC(struct job *) active;   /* starting, running, stopping or nominated, by id */
     int64_t waiting;            /* jobs */
-    int64_t lowest;             /* priority of its active preemptible jobs; only if lowest_known */
-    bool lowest_known;
-    int64_t largest_gu; /* of its preemptible jobs, and their sum; only if bound_known */
-    int64_t takeable_gu;
-    bool bound_known;
+    int64_t *least_gu;          /* by pool: the least that any of them asks; only if wants_known */
+    int64_t highest;            /* their highest priority; only if wants_known */
+    bool wants_known;
+    int64_t wants_stamp; /* of the site then */
+    int64_t oldest_ms;   /* age of the oldest of them; only if oldest_known */
+    bool oldest_known;
+    /* of its preemptible jobs among those: see core/prey.h */
+    bool prey_known;
+    int64_t lowest; /* priority; INT64_MAX = none */
+    int64_t largest_gu, smallest_gu, takeable_gu;
+    int elastic;               /* jobs */
+    VEC(struct job *) by_loss; /* only if by_loss_known */
+    bool by_loss_known;
 };
 
 struct queue_tree {

@@ -1,7 +1,8 @@
 /* claim_search: up to CLAIM_EXACT_MAX candidates all sets are tried, smallest first, without the
- * supersets of those that work; above, node by node for a claim of one task, and by greedy orders.
- * Sums refuse what could never do. */
+ * supersets of those that work; above, node by node for a claim of one task, and by greedy orders;
+ * where many jobs run, core/bid.c looks at a part of them.  Sums refuse what could never do. */
 #include "base/check.h"
+#include "core/bid.h"
 #include "core/greedy.h"
 #include "core/place.h"
 #include "core/state.h"
@@ -78,6 +79,15 @@ static void try_all_sets(struct hunt *h, const unit_set *from)
     vec_fini(&set);
 }
 
+void bid_try_units(struct hunt *h, const unit_set *units)
+{
+    if (units->count <= CLAIM_EXACT_MAX) {
+        try_all_sets(h, units);
+    } else {
+        greedy_try(h, units);
+    }
+}
+
 /* ---- a claim of one task: node by node ---- */
 
 struct node_bid {
@@ -147,27 +157,13 @@ static void try_nodes(struct hunt *h)
         if (bids[i].units.count > 0 && node_usable(h->c->nodes.items[bids[i].node]) &&
             (tried < NODES_TRIED_MAX || !h->found)) {
             tried++;
-            if (bids[i].units.count <= CLAIM_EXACT_MAX) {
-                try_all_sets(h, &bids[i].units);
-            } else {
-                greedy_try(h, &bids[i].units);
-            }
+            bid_try_units(h, &bids[i].units);
         }
         vec_fini(&bids[i].units);
     }
 }
 
 /* ---- the search ---- */
-
-static bool is_one_task(const struct ask *ask)
-{
-    const struct fact_job_submitted *want = ask->job->ask;
-
-    if (ask->group >= 0) {
-        return ask->count == 1;
-    }
-    return want->group_count == 1 && want->groups[0].min_tasks == 1;
-}
 
 /* What the candidates of other queues could give at the most, subtree by subtree below the common
  * ancestor: what it has over its reserve and one indivisible victim more. */
@@ -257,11 +253,12 @@ static void hunt_all(struct hunt *h)
     }
     if (all.count <= CLAIM_EXACT_MAX) {
         try_all_sets(h, &all);
+        h->exact = true;
     } else {
-        if (is_one_task(h->ask)) {
+        if (bid_one_task(h->ask)) {
             try_nodes(h);
         }
-        if (!h->found || !is_one_task(h->ask)) {
+        if (!h->found || !bid_one_task(h->ask)) {
             greedy_try(h, &all);
         }
     }
@@ -295,8 +292,8 @@ static bool conclude(struct hunt *h, struct trial *ret, size_t mark)
     ret->kind = TRIAL_CLAIM;
     ret->pool = ask->pool;
     ret->need_gu = ask->need_gu;
-    ret->candidates = (int64_t)h->units.count;
-    ret->exact = h->units.count <= CLAIM_EXACT_MAX;
+    ret->candidates = h->candidates;
+    ret->exact = h->exact;
     return true;
 }
 
@@ -309,22 +306,80 @@ static bool may_wait_only(const struct core *c, const struct ask *ask)
                            ask->job->ask->nonpreemptible) >= 0;
 }
 
+#define GATHERED_MAX 2000 /* candidates that are weighed all together */
+
+/* Many jobs run that could go.  Others before the own; where they are lawful only once the own are
+ * gone, the own alone, then both. */
+static void hunt_many(struct hunt *h, const struct bid_leaves *leaves, int64_t now_ms)
+{
+    if (leaves->count > 0) {
+        bid_hunt(h, leaves, now_ms);
+    }
+    if (h->found || h->units.count == 0) {
+        return;
+    }
+    if (!hopeless(h)) {
+        hunt_all(h);
+    }
+    if (!h->found) {
+        bid_hunt_after_own(h, now_ms);
+    }
+    if (!h->found) {
+        vec_clear(&h->units);
+        units_gather(h->c, h->ask, now_ms, &h->units);
+        h->c->inexact = h->c->inexact || h->units.count > GATHERED_MAX;
+        if (h->units.count <= GATHERED_MAX && !hopeless(h)) {
+            hunt_all(h);
+        }
+    }
+    h->exact = false;
+}
+
+/* Could those that are lawful now, and the own candidates with what they make lawful, be many? */
+static bool are_many(const struct hunt *h, const struct bid_leaves *leaves)
+{
+    return leaves->jobs >= BID_JOBS_MIN ||
+           (h->units.count > 0 && h->c->queues->over_leaves[h->ask->pool->index] >= BID_JOBS_MIN);
+}
+
+/* Before what is leaving is off, candidates are never fewer than after.  False: sums refuse. */
+static bool gather(struct hunt *h, struct bid_leaves *ret_leaves, int64_t now_ms, bool *ret_many)
+{
+    const struct ask *ask = h->ask;
+
+    *ret_many = false;
+    if (ask->leaving_only) {
+        return sums_suffice(h);
+    }
+    if (!ask->planned) {
+        units_gather_own(h->c, ask, now_ms, &h->units);
+        *ret_leaves = bid_leaves(h->c, ask, 0); /* what is leaving counts still */
+        *ret_many = are_many(h, ret_leaves);
+    }
+    if (!*ret_many) {
+        vec_clear(&h->units);
+        units_gather(h->c, ask, now_ms, &h->units);
+        h->candidates = (int64_t)h->units.count;
+        return sums_suffice(h);
+    }
+    h->candidates = (int64_t)h->units.count;
+    return h->units.count > 0 || bid_suffices(h, ret_leaves);
+}
+
 bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *ret)
 {
     struct hunt h = {.c = c, .ask = ask};
+    struct bid_leaves leaves = {0};
     size_t mark = load_mark(c);
     unit_set none = {0};
     struct harm harm;
     bool wait_only;
+    bool many;
     bool found;
 
     h.leaving_gu = c->queues->items[ask->job->queue].quotas[ask->pool->index].stopping;
     wait_only = may_wait_only(c, ask);
-    if (!ask->leaving_only) {
-        units_gather(c, ask, now_ms,
-                     &h.units); /* before what is leaving is off: never fewer than after */
-    }
-    if (!sums_suffice(&h)) {
+    if (!gather(&h, &leaves, now_ms, &many)) {
         vec_fini(&h.units);
         return false;
     }
@@ -332,6 +387,9 @@ bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct 
     if (hunt_works(&h, &none, &harm)) {
         h.found = wait_only; /* what is leaving anyway is enough: take nobody, and promise it to
                                 those who may be */
+        h.exact = true;
+    } else if (many) {
+        hunt_many(&h, &leaves, now_ms);
     } else if (h.units.count > 0 && !hopeless(&h)) {
         hunt_all(&h);
     }

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "core/codec.h"
+#include "core/place.h"
 #include "core/state.h"
 
 #include <string.h>
@@ -99,7 +100,20 @@ void shape_unref(struct core *c, struct shape *s)
     arena_free(s->arena);
     mem_free(s->text);
     mem_free(s->failed);
+    mem_free(s->need_gu);
     mem_free(s);
+}
+
+int64_t shape_need_gu(struct core *c, struct shape *s, int pool)
+{
+    if (s->need_stamp != c->site_stamp) {
+        s->need_gu = mem_resize(s->need_gu, c->pools.count, sizeof(s->need_gu[0]));
+        for (size_t p = 0; p < c->pools.count; p++) {
+            s->need_gu[p] = place_need_gu(c, c->pools.items[p], s->ask);
+        }
+        s->need_stamp = c->site_stamp;
+    }
+    return s->need_gu[pool];
 }
 
 /* Position of the shape in its leaf, which keeps them by id; where it would go if it is not there.
@@ -128,6 +142,10 @@ void shape_enter(struct core *c, struct job *j)
 
     if (s->waiting.count == 0) {
         vec_insert(&q->shapes, shape_position(q, s), s);
+        q->wants_known = false;
+    }
+    if (j->age_ms < q->oldest_ms) {
+        q->oldest_ms = j->age_ms;
     }
     omap_put(&s->waiting, (struct omap_key){j->age_ms, j->id, 0}, j);
     q->waiting++;
@@ -142,7 +160,9 @@ void shape_leave(struct core *c, struct job *j)
     CHECK(omap_remove(&s->waiting, (struct omap_key){j->age_ms, j->id, 0}) == j);
     if (s->waiting.count == 0) {
         vec_remove(&q->shapes, shape_position(q, s));
+        q->wants_known = false;
     }
+    q->oldest_known = q->oldest_known && j->age_ms > q->oldest_ms;
     q->waiting--;
     c->waiting_count--;
 }

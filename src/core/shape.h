@@ -15,6 +15,10 @@ void shape_unref(struct core *c, struct shape *s);
 void shape_enter(struct core *c, struct job *j);
 void shape_leave(struct core *c, struct job *j);
 
+/* What the minimum of all its groups charges in the pool, GPU units; -1: no card there has the
+ * profile.  Kept until the site changes. */
+int64_t shape_need_gu(struct core *c, struct shape *s, int pool);
+
 /* FNV-1a of a text, >= 0: the same on every machine. */
 int64_t shape_text_hash(const char *text);
 

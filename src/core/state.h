@@ -51,6 +51,7 @@ struct core {
     struct omap shapes;       /* by hash of the text, chained; see shape.c */
     int64_t next_shape;
     int64_t generation; /* the last one given to a pool */
+    int64_t site_stamp; /* another one when what cards there are, or what they charge, has changed */
     int64_t waiting_count;
     struct omap nominated; /* jobs with a nomination, by (since, id) */
     struct omap attention; /* jobs that the next plan must look at, by id */

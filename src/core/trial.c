@@ -4,6 +4,7 @@
 #include "core/moves.h"
 #include "core/order.h"
 #include "core/place.h"
+#include "core/shape.h"
 #include "core/state.h"
 #include "core/units.h"
 
@@ -163,7 +164,7 @@ bool trial_job(struct core *c, struct job *j, int64_t now_ms, struct trial *ret)
     ret->step = 1;
     for (int i = 0; i < count; i++) {
         asks[i] = (struct ask){.job = j, .pool = c->pools.items[pools[i]], .group = -1};
-        asks[i].need_gu = place_need_gu(c, asks[i].pool, j->ask);
+        asks[i].need_gu = shape_need_gu(c, j->shape, pools[i]);
     }
     for (int pass = 0; pass < 3; pass++) {
         for (int i = 0; i < count; i++) {
@@ -333,7 +334,7 @@ bool trial_return(struct core *c, struct job *j, int64_t now_ms, struct trial *r
 {
     struct ask ask = {.job = j, .pool = c->pools.items[j->pool], .group = -1, .leaving_only = true};
 
-    ask.need_gu = place_need_gu(c, ask.pool, j->ask);
+    ask.need_gu = shape_need_gu(c, j->shape, j->pool);
     ret->step = 1;
     return ask.need_gu >= 0 && try_claim(c, &ask, "return", now_ms, ret);
 }

@@ -1,6 +1,7 @@
 #include "core/units.h"
 
 #include "base/check.h"
+#include "core/prey.h"
 #include "core/state.h"
 
 static bool passed_by(const struct job *j, int64_t claimant)
@@ -195,6 +196,18 @@ static void add_job(struct core *c, struct job *j, bool own, bool passer, int64_
     vec_push(ret, u);
 }
 
+void units_add(struct core *c, struct job *j, int64_t now_ms, claim_units *ret)
+{
+    add_job(c, j, false, false, now_ms, ret);
+}
+
+bool units_may_go(struct core *c, const struct ask *ask, const struct job *j, int64_t now_ms)
+{
+    bool passer;
+
+    return takeable(j, ask) && may_go(c, ask, j, now_ms, &passer);
+}
+
 static void gather_leaf(struct core *c, const struct ask *ask, int q, int64_t now_ms,
                         claim_units *ret)
 {
@@ -213,22 +226,29 @@ static void gather_leaf(struct core *c, const struct ask *ask, int q, int64_t no
     }
 }
 
+void units_gather_own(struct core *c, const struct ask *ask, int64_t now_ms, claim_units *ret)
+{
+    if (ask->planned || units_own_any(c, ask->job)) {
+        gather_leaf(c, ask, ask->job->queue, now_ms, ret);
+    }
+}
+
 void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_units *ret)
 {
     int64_t own_gu = 0;
-    bool others;
+    int cover;
 
-    gather_leaf(c, ask, ask->job->queue, now_ms, ret);
+    units_gather_own(c, ask, now_ms, ret);
     for (size_t i = 0; i < ret->count; i++) {
         own_gu += ret->items[i].kind == UNIT_TASK ? 0 : ret->items[i].gu;
     }
-    /* own-queue victims are taken off first; where the claim is not entitled even with all of them
-     * gone, no other queue's job can be one */
-    others = ask->take || ask->planned ||
-             quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu - own_gu,
-                             ask->job->ask->nonpreemptible) >= 0;
-    for (int q = 0; others && q < c->queues->count; q++) {
-        if (q != ask->job->queue && c->queues->items[q].active.count > 0) {
+    /* own-queue victims are taken off first; what the claim does not come out of even with all of
+     * them gone holds no other queue's victim */
+    cover = quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu - own_gu,
+                            ask->job->ask->nonpreemptible);
+    for (int q = 0; q < c->queues->count; q++) {
+        if (q != ask->job->queue && c->queues->items[q].active.count > 0 &&
+            (ask->take || ask->planned || (cover >= 0 && !queue_covers(c->queues, cover, q)))) {
             gather_leaf(c, ask, q, now_ms, ret);
         }
     }
@@ -236,27 +256,21 @@ void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_u
 
 /* The lowest priority that an own-queue victim could have; nothing of the leaf goes where it is
  * above the claimant's. */
-bool units_own_any(struct core *c, const struct job *claimant)
+bool units_own_below(struct core *c, int leaf, int64_t priority)
 {
-    struct queue *q = &c->queues->items[claimant->queue];
+    struct queue *q = &c->queues->items[leaf];
 
     if (q->row->preempt_within == PREEMPT_NEVER || q->active.count == 0) {
         return false;
     }
-    if (!q->lowest_known) {
-        q->lowest = INT64_MAX;
-        for (size_t i = 0; i < q->active.count; i++) {
-            const struct job *j = q->active.items[i];
+    prey_know(q);
+    return q->lowest < priority ||
+           (q->row->preempt_within == PREEMPT_LOWER_OR_NEWER_EQUAL && q->lowest == priority);
+}
 
-            if (!j->ask->nonpreemptible && j->ask->priority < q->lowest) {
-                q->lowest = j->ask->priority;
-            }
-        }
-        q->lowest_known = true;
-    }
-    return q->lowest < claimant->ask->priority ||
-           (q->row->preempt_within == PREEMPT_LOWER_OR_NEWER_EQUAL &&
-            q->lowest == claimant->ask->priority);
+bool units_own_any(struct core *c, const struct job *claimant)
+{
+    return units_own_below(c, claimant->queue, claimant->ask->priority);
 }
 
 bool units_any(struct core *c, const struct ask *ask, bool entitled)

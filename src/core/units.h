@@ -9,6 +9,14 @@ typedef VEC(struct claim_unit) claim_units;
 /* Candidates on the ledgers as they are, in order of the queues and ids.  ret is the caller's. */
 void units_gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_units *ret);
 
+/* Those of the claimant's own queue only. */
+void units_gather_own(struct core *c, const struct ask *ask, int64_t now_ms, claim_units *ret);
+
+/* Could this job of another queue, which is over its reserve, go for the ask? */
+bool units_may_go(struct core *c, const struct ask *ask, const struct job *j, int64_t now_ms);
+/* Append what could go of a job of another queue: its surplus, task by task, and the whole. */
+void units_add(struct core *c, struct job *j, int64_t now_ms, claim_units *ret);
+
 /* Tasks of a group beyond its minimum that could still be told to go. */
 int64_t units_surplus(const struct job *j, int group);
 /* Units of an elastic job's tasks beyond its minimum. */
@@ -16,6 +24,8 @@ int64_t units_surplus_gu(const struct job *j);
 
 /* Could a job of the claimant's own queue go for it?  (May say true wrongly.) */
 bool units_own_any(struct core *c, const struct job *claimant);
+/* The same for any claimant of so high a priority. */
+bool units_own_below(struct core *c, int leaf, int64_t priority);
 
 /* Could a search find anything, cheaply told?  (May say true wrongly.) */
 bool units_any(struct core *c, const struct ask *ask, bool entitled);
