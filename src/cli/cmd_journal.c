@@ -327,6 +327,23 @@ static int run_rotate(struct cli *cli, const struct args *args)
     return 0;
 }
 
+static int run_import(struct cli *cli, const struct args *args)
+{
+    char verb[] = "import";
+    char *from = mem_text(args_word(args, 0));
+    char *to = mem_text(args_text(args, "to") != NULL ? args_text(args, "to") : "");
+    struct err err;
+
+    if (to[0] == '\0') {
+        err_set(&err, ERR_INVALID, "journal import: --to NEW is missing");
+    } else if (program_exec("muster-journal", (char *[]){NULL, verb, from, to, NULL}, &err) == 0) {
+        return 0;
+    }
+    mem_free(from);
+    mem_free(to);
+    return cli_fail(cli, &err);
+}
+
 static const struct argp_option TAIL_OPTIONS[] = {
     {"lines", 'n', "N", 0, "the last N records (default 20)", 1},
     {"follow", 'f', NULL, 0, "go on as records come", 1},
@@ -341,6 +358,9 @@ static const struct argp_option VERIFY_OPTIONS[] = {
 
 static const struct argp_option FILE_OPTIONS[] = {
     {"to", LONG, "FILE", 0, "write to a new file instead of the standard output", 1}, {0}};
+
+static const struct argp_option IMPORT_OPTIONS[] = {
+    {"to", LONG, "NEW", 0, "the journal to make, or a state directory that has none", 1}, {0}};
 
 const struct verb JOURNAL_VERBS[] = {
     {"journal tail", "", "show the last records", NULL, TAIL_OPTIONS, 0, 0, VERB_MIXED, run_tail},
@@ -360,17 +380,9 @@ const struct verb JOURNAL_VERBS[] = {
      0, 0, VERB_MIXED, run_key},
     {"journal rotate-key", "", "have a new key sign the journal, signed over by the one in force",
      NULL, NULL, 0, 0, VERB_MIXED, run_rotate},
-    {"journal checkpoint", "", "sign the journal as it is now, and print the signature",
-     "What is printed is a witness: kept elsewhere, it shows later (muster-journal verify "
-     "--witness) "
-     "that nobody, musterd's own key included, wrote anew or cut off what was signed. A checkpoint "
-     "of a job is another thing: muster checkpoint.",
-     FILE_OPTIONS, 0, 0, VERB_MIXED, run_checkpoint},
-    {"journal key", "", "print the public key that signs the journal",
-     "Give it to those who check an export: muster-journal verify --key FILE EXPORT.", FILE_OPTIONS,
-     0, 0, VERB_MIXED, run_key},
-    {"journal rotate-key", "", "have a new key sign the journal, signed over by the one in force",
-     NULL, NULL, 0, 0, VERB_MIXED, run_rotate},
     {"journal export", "", "write all records as JSON lines", NULL, FILE_OPTIONS, 0, 0, VERB_MIXED,
      run_export},
+    {"journal import", "FILE|-", "make a new journal of the lines that export wrote",
+     "All or nothing, and without musterd (muster-journal(1)): the chain is checked on the way.",
+     IMPORT_OPTIONS, 1, 1, VERB_MIXED, run_import},
     {0}};

@@ -1,10 +1,11 @@
 /* muster-journal - look at and check a journal without musterd, or beside it: the file is opened
- * for reading only and never locked. */
+ * for reading only and never locked.  import makes a new one. */
 #include "base/argline.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "journal/import.h"
 #include "journal/journal.h"
 #include "journal/verify_run.h"
 
@@ -22,7 +23,7 @@
 struct request {
     const struct command *command;
     const char *path;
-    const char *to;   /* copy */
+    const char *to;   /* copy, import */
     int64_t seq;      /* show */
     int64_t from_seq; /* export, 0 = not given */
     int64_t count;    /* tail, -1 = not given */
@@ -132,6 +133,19 @@ static int run_tail(struct journal *j, const struct request *r, struct err *err)
     return journal_read(j, count < last ? last - count + 1 : 1, count, print_line, NULL, err);
 }
 
+/* A state directory stands for the journal in it. */
+static char *journal_path(const char *given)
+{
+    struct str path = {0};
+    struct stat st;
+
+    str_add(&path, given);
+    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode)) {
+        str_add(&path, "/journal.db");
+    }
+    return str_take(&path);
+}
+
 /* The copy is checked before it is called one. */
 static int run_copy(struct journal *j, const struct request *r, struct err *err)
 {
@@ -151,12 +165,28 @@ static int run_copy(struct journal *j, const struct request *r, struct err *err)
     return rc;
 }
 
+static int run_import(struct journal *j, const struct request *r, struct err *err)
+{
+    CLEANUP(mem_freep) char *to = journal_path(r->to);
+    struct journal_verdict verdict;
+    char hash[HASH_TEXT_MAX];
+    int rc = import_export(r->path, to, &verdict, err);
+
+    (void)j;
+    if (rc == 0) {
+        hash_hex(verdict.hash, HASH_BYTES, hash);
+        printf("imported: %" PRId64 " records, last hash %s\n", verdict.records, hash);
+    }
+    return rc;
+}
+
 static const struct command COMMANDS[] = {
     {.name = "verify", .run = run_verify, .opens = true},
     {.name = "export", .run = run_export, .opens = true},
     {.name = "show", .run = run_show, .needs_seq = true, .opens = true},
     {.name = "tail", .run = run_tail, .opens = true},
     {.name = "copy", .run = run_copy, .needs_to = true},
+    {.name = "import", .run = run_import, .needs_to = true},
     {.name = "verify-export", .run = run_verify},
 };
 
@@ -220,10 +250,10 @@ static const struct command *find_command(struct argp_state *state, const char *
             return &COMMANDS[i];
         }
     }
-    argp_failure(
-        state, 2, 0,
-        "there is no command \"%s\": it is verify, export, show, tail, copy or verify-export",
-        name);
+    argp_failure(state, 2, 0,
+                 "there is no command \"%s\": it is verify, export, show, tail, copy, import or "
+                 "verify-export",
+                 name);
     exit(2);
 }
 
@@ -260,7 +290,7 @@ static void check_request(struct argp_state *state, const struct request *r)
     } else if (r->command->needs_seq && r->seq == 0) {
         wrong = "the number of the record is missing";
     } else if (r->command->needs_to && r->to == NULL) {
-        wrong = "the path of the copy is missing";
+        wrong = "the path of the new journal is missing";
     } else if (r->from_seq > 0 && r->command->run != run_export) {
         wrong = "--from belongs to export";
     } else if (r->count >= 0 && r->command->run != run_tail) {
@@ -313,7 +343,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp ARGP = {
     OPTIONS,
     parse,
-    "verify PATH\nexport PATH\nshow PATH SEQ\ntail PATH\ncopy PATH NEW\nverify-export FILE",
+    "verify PATH\nexport PATH\nshow PATH SEQ\ntail PATH\ncopy PATH NEW\nimport FILE "
+    "NEW\nverify-export FILE",
     "Look at the journal of muster and check its chain, with or without musterd.\v"
     "verify walks the whole chain of a journal, a state directory, or the lines that export wrote "
     "(- reads them from standard input; verify-export takes nothing else), so that others can "
@@ -322,19 +353,6 @@ static const struct argp ARGP = {
     NULL,
     NULL,
     NULL};
-
-/* A state directory stands for the journal in it. */
-static char *journal_path(const char *given)
-{
-    struct str path = {0};
-    struct stat st;
-
-    str_add(&path, given);
-    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode)) {
-        str_add(&path, "/journal.db");
-    }
-    return str_take(&path);
-}
 
 int main(int argc, char **argv)
 {

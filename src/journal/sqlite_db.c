@@ -195,7 +195,7 @@ int sqlite_db_open(const char *path, bool write, sqlite3 **ret, struct err *err)
 
 /* ---- making it ---- */
 
-static int sync_directory(const char *path, struct err *err)
+int sqlite_db_sync_directory(const char *path, struct err *err)
 {
     struct str dir = {0};
     const char *slash = strrchr(path, '/');
@@ -290,7 +290,7 @@ int sqlite_db_create(const char *path, struct err *err)
         rc = err_set(err, ERR_IO, "cannot make %s: %s", path, strerror(errno));
     }
     if (rc == 0) {
-        rc = sync_directory(path, err);
+        rc = sqlite_db_sync_directory(path, err);
     } else {
         remove_all(aside.text);
     }

@@ -40,6 +40,9 @@ MUST_CHECK int sqlite_db_copy(sqlite3 *db, const char *to, struct err *err);
 MUST_CHECK int sqlite_db_check(sqlite3 *db, const char *path, struct sqlite_meta *ret,
                                struct err *err);
 
+/* Make the name of path, new or changed, durable.  ERR_IO. */
+MUST_CHECK int sqlite_db_sync_directory(const char *path, struct err *err);
+
 /* Turn the last failure of db, SQLite code rc, into ours: ERR_DISK_FULL, ERR_JOURNAL_DAMAGED or
  * ERR_IO.  what completes "cannot ...". */
 int sqlite_db_error(sqlite3 *db, int rc, const char *path, const char *what, struct err *err);

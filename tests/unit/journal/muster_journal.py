@@ -44,7 +44,7 @@ def change(path, sql):
     db.close()
 
 
-def digest(prev, record, body):
+def chained(prev, record, body):
     kind = record['kind'].encode()
     return hashlib.sha256(
         prev + struct.pack('>5q', record['seq'], record['epoch'], record['at_ms'],
@@ -64,7 +64,7 @@ def an_export_can_be_checked_without_our_code(where):
         assert record['seq'] == number
         assert bytes.fromhex(record['prev']) == prev
         start = line.index(b',"body":') + len(b',"body":')
-        prev = digest(prev, record, line[start:-len(',"prev":""') - len(',"hash":""}') - 128])
+        prev = chained(prev, record, line[start:-len(',"prev":""') - len(',"hash":""}') - 128])
         assert bytes.fromhex(record['hash']) == prev
     assert len(lines) == 123
     assert run('verify', path).stdout.decode() == (
@@ -176,8 +176,85 @@ def a_copy_is_whole_and_never_overwrites(where):
 
 
 @story
+def an_import_makes_the_same_journal(where):
+    path, new, lines = where + '/journal.db', where + '/new.db', where + '/lines'
+    make(path, 1234)
+    text = run('export', path).stdout
+    with open(lines, 'wb') as file:
+        file.write(text)
+    good = run('verify', path).stdout
+    before = set(os.listdir(where))
+    assert run('import', lines, new).stdout == good.replace(b'good', b'imported')
+    assert set(os.listdir(where)) - before == {'new.db'}
+    assert os.stat(new).st_mode & 0o777 == 0o600
+    assert run('export', new).stdout == text
+    assert run('verify', new).stdout == good
+    os.mkdir(where + '/state')
+    assert run('import', '-', where + '/state', input=text).stdout.startswith(b'imported: 1234 ')
+    subprocess.run([MAKE, where + '/state/journal.db', '5'], check=True)
+    assert run('verify', where + '/state/journal.db').stdout.startswith(b'good: 1239 records')
+
+
+@story
+def an_import_is_all_or_nothing(where):
+    path, new = where + '/journal.db', where + '/new.db'
+    make(path, 60)
+    text = run('export', path).stdout
+    lines = text.splitlines(True)
+
+    def no(data, code, said, to=new):
+        before = sorted(os.listdir(where))
+        done = run('import', '-', to, code=code, input=data)
+        assert said in done.stderr and done.stdout == b'', done
+        assert sorted(os.listdir(where)) == before, os.listdir(where)
+
+    no(text.replace(b'"n":57,', b'"n":58,'), 1, b'-:57: record 57: the hash does not match')
+    no(b''.join(lines[:30] + lines[31:]), 1, b'-:31: record 32: seq does not follow')
+    no(b''.join(lines[10:]), 2, b'-:1: the export begins with record 11')
+    no(text + b'{}\n', 2, b'-:61: column 1: expected {"seq":')
+    no(text[:-1], 2, b'-:60: the line is cut off')
+    no(b'', 2, b'-: there is no line in it')
+    no(text, 7, b'is there already', to=path)
+    no(text, 1, b'cannot', to=where + '/none/of/it.db')
+    assert b'No such file' in run('import', where + '/nothing', new, code=5).stderr
+    assert run('verify', path).stdout.startswith(b'good: 60 records')
+    open(new + '-wal', 'wb').close()
+    no(text, 7, b'new.db-wal is there already')
+    os.unlink(new + '-wal')
+    open(new + '.part', 'wb').close()
+    no(text, 7, b'left of an import that did not end')
+
+
+@story
+def an_import_takes_only_what_a_journal_may_hold(where):
+    """Lines whose chain is whole, made by somebody else."""
+    def chain(*bodies, epochs=None):
+        prev, lines = bytes(32), []
+        for seq, body in enumerate(bodies, 1):
+            record = {'seq': seq, 'epoch': (epochs or [0] * 9)[seq - 1], 'at_ms': 5,
+                      'true_at_ms': 5, 'precision_ms': 0, 'kind': 'k', 'version': 1}
+            hashed = chained(prev, record, body)
+            head = json.dumps(record, separators=(',', ':'))[:-1].encode()
+            lines.append(head + b',"body":' + body + b',"prev":"' + prev.hex().encode() +
+                         b'","hash":"' + hashed.hex().encode() + b'"}\n')
+            prev = hashed
+        return b''.join(lines)
+
+    new = where + '/new.db'
+    assert b'2 records' in run('import', '-', where + '/ok.db', input=chain(b'{}', b'{}')).stdout
+    for text, said in ((chain(b'{}', b'{"a":"\t"}'), b'-:2: record 1 of the batch (k)'),
+                       (chain(b'{}', b'{}', b'"\xff"'), b'-:3: '),
+                       (chain(b'{}', b'{}', epochs=[2, 1]), b'-:2: ')):
+        done = subprocess.run([PROGRAM, 'import', '-', new], input=text, capture_output=True,
+                              check=False)
+        assert done.returncode in (2, 7) and said in done.stderr, done
+        assert os.listdir(where) == ['ok.db'], os.listdir(where)
+
+
+@story
 def wrong_arguments_are_one_line(where):
-    for args in ([], ['verify'], ['look', 'x'], ['show', 'x'], ['copy', 'x'], ['copy', 'x', 'y', 'z'], ['show', 'x', '0'],
+    for args in ([], ['verify'], ['look', 'x'], ['show', 'x'], ['copy', 'x'], ['copy', 'x', 'y', 'z'], ['import', 'x'],
+                 ['import', 'x', 'y', '--from', '1'], ['show', 'x', '0'],
                  ['show', 'x', '1', '2'], ['show', 'x', '9223372036854775808'],
                  ['export', 'x', '--from', '-1'], ['verify', 'x', '--from', '1'],
                  ['tail', 'x', '-n', 'many'], ['export', 'x', '-n', '1'],
