@@ -23,7 +23,7 @@
 
 #define LOG_FILE_BYTES (16 * 1024 * 1024)
 #define LOG_FILES      4
-#define PIDS_MAX       16384 /* far above real work, half of what small hosts can number */
+#define PIDS_MAX       16384 /* far above real work */
 #define PORT_FIRST     20000 /* below the ports that kernels give to clients */
 #define PORT_LAST      29999
 #define REAP_MS        20
@@ -421,6 +421,18 @@ static const char *given(const char *text, const char *fallback)
     return mem_text(text == NULL ? fallback : text);
 }
 
+/* One task must not take all numbers that the host has for processes. */
+static int64_t pids_default(void)
+{
+    CLEANUP(mem_freep) char *text = NULL;
+    long long host = 0;
+
+    if (safedir_read(AT_FDCWD, "/proc/sys/kernel/pid_max", 64, &text, NULL) == 0) {
+        (void)sscanf(text, "%lld", &host);
+    }
+    return host > 0 && host / 2 < PIDS_MAX ? host / 2 : PIDS_MAX;
+}
+
 static void take_config(struct local *l, const struct local_config *c)
 {
     l->config = *c;
@@ -434,7 +446,7 @@ static void take_config(struct local *l, const struct local_config *c)
     l->config.systemd_run = given(c->systemd_run, find_systemd_run());
     l->config.log_file_bytes = c->log_file_bytes > 0 ? c->log_file_bytes : LOG_FILE_BYTES;
     l->config.log_files = c->log_files > 0 ? c->log_files : LOG_FILES;
-    l->config.pids_max = c->pids_max == 0 ? PIDS_MAX : c->pids_max;
+    l->config.pids_max = c->pids_max == 0 ? pids_default() : c->pids_max;
     l->config.port_first = c->port_first > 0 ? c->port_first : PORT_FIRST;
     l->config.port_last = c->port_last >= l->config.port_first ? c->port_last : PORT_LAST;
     if (l->config.port_last < l->config.port_first) {

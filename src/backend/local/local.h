@@ -45,7 +45,8 @@ struct local_config {        /* texts are copied */
     int64_t log_files;       /* per stream and task; 0 = 4 */
     int64_t port_first;      /* range for MASTER_PORT; 0 = 20000 … 29999 */
     int64_t port_last;
-    int64_t pids_max;        /* processes and threads a task; 0 = 16,384, -1 = no limit */
+    int64_t pids_max;        /* processes and threads a task; 0 = 16,384 or half of what the host
+                                can number, whichever is less; -1 = no limit */
     bool cpu_hard;           /* a task's CPUs are a ceiling, not only a weight */
     bool simulate;           /* nodes with simulated GPUs are taken */
     const char *cgroup;      /* directory of our groups; NULL = "muster", "" = use none */
