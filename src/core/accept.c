@@ -56,6 +56,11 @@ static int check_quotas(const struct policy *p, const struct policy_queue *q, st
             row->borrow_gu < POLICY_NONE) {
             return err_set(err, ERR_POLICY, "queue %s: an amount is negative", q->name);
         }
+        if (row->reserved_gu > POLICY_GU_MAX || row->limit_gu > POLICY_GU_MAX ||
+            row->lend_gu > POLICY_GU_MAX || row->borrow_gu > POLICY_GU_MAX) {
+            return err_set(err, ERR_POLICY, "queue %s: an amount is beyond %lld GPUs", q->name,
+                           (long long)(POLICY_GU_MAX / GU_PER_GPU));
+        }
         for (size_t i = 0; i < k; i++) {
             if (q->quotas[i].pool == row->pool) {
                 return err_set(err, ERR_POLICY_DOUBLE, "queue %s has two quotas in one pool",
@@ -139,6 +144,17 @@ static int check_spare(const struct policy *p, struct err *err)
     return 0;
 }
 
+static int check_nodes(const struct policy *p, struct err *err)
+{
+    for (size_t i = 0; i < p->node_count; i++) {
+        if (p->nodes[i].gpus < 0 || p->nodes[i].gpus > POLICY_GU_MAX / GU_PER_GPU) {
+            return err_set(err, ERR_POLICY, "node %s cannot have %lld GPUs", p->nodes[i].name,
+                           (long long)p->nodes[i].gpus);
+        }
+    }
+    return 0;
+}
+
 static int check_capacity(const struct core *c, const struct policy *p, struct err *err)
 {
     for (size_t k = 0; k < p->pool_count && !p->overcommit; k++) {
@@ -214,6 +230,7 @@ int core_policy_check(const struct core *c, const struct policy *p, struct err *
     int rc = check_pools(p, err);
 
     rc = rc != 0 ? rc : check_queues(p, err);
+    rc = rc != 0 ? rc : check_nodes(p, err);
     rc = rc != 0 ? rc : check_spare(p, err);
     rc = rc != 0 ? rc : check_capacity(c, p, err);
     rc = rc != 0 ? rc : check_in_use(c, p, err);
