@@ -7,7 +7,7 @@
 
 #define TIME_MAX_MS  ((int64_t)10 * 365 * 86400 * 1000) /* ten years: sums stay far from 2^63 */
 #define GPUS_MAX_GU  (GU_PER_GPU * 1000000)
-#define GPUS_A_NODE  1024
+#define GPUS_A_NODE  64 /* what the core takes of whole cards */
 #define CPU_MAX      ((int64_t)1000 * 1000000)
 #define MEMORY_MAX   ((int64_t)1 << 60)
 #define PRIORITY_MAX 1000000
