@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SECONDS_MAX ((int64_t)1000 * 1000 * 1000 * 1000) /* 31,700 years */
+
 void words_cut(struct words *w, struct arena *arena, const char *path, int line, const char *text)
 {
     *w = (struct words){.arena = arena, .path = path, .line = line};
@@ -156,6 +158,10 @@ int words_time(const char *text, int64_t *ret_ms, struct err *err)
     size_t i;
 
     if (str_to_int(text, &seconds)) {
+        if (seconds < -SECONDS_MAX || seconds > SECONDS_MAX) {
+            return err_set(err, ERR_RANGE, "\"%s\" is more than %lld seconds", text,
+                           (long long)SECONDS_MAX);
+        }
         *ret_ms = seconds * 1000;
         return 0;
     }
