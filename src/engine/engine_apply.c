@@ -10,8 +10,6 @@
 #include "core/view.h"
 #include "engine/engine_impl.h"
 
-#define RECORD_VERSION 1
-
 void engine_batch_clear(struct engine *e)
 {
     vec_clear(&e->batch.facts);
@@ -50,7 +48,7 @@ static void batch_join(struct engine *e, const struct fact *fact, size_t offset)
         .at_ms = fact->at_ms,
         .true_at_ms = fact->true_at_ms != 0 ? fact->true_at_ms : fact->at_ms,
         .kind = fact_kind_name(fact->kind),
-        .version = RECORD_VERSION,
+        .version = ENGINE_RECORD_VERSION,
         .len = b->bytes.len - offset,
     };
 

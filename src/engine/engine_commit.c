@@ -21,6 +21,18 @@ struct replay {
     struct err err;
 };
 
+/* A record that a later release wrote, or that is not what the chain vouches for: never half read.
+ */
+static int refuse_record(const struct journal_record *r, const struct err *why, struct err *err)
+{
+    if (why->code == ERR_UNKNOWN_FIELD) {
+        return err_set(err, ERR_JOURNAL_NEWER, "record %lld (%s) is of a newer muster: %.200s",
+                       (long long)r->seq, r->kind, why->text);
+    }
+    return err_set(err, ERR_JOURNAL_DAMAGED, "record %lld (%s) cannot be applied: %.200s",
+                   (long long)r->seq, r->kind, why->text);
+}
+
 static bool replay_record(void *ctx, const struct journal_record *r)
 {
     struct replay *replay = ctx;
@@ -35,6 +47,14 @@ static bool replay_record(void *ctx, const struct journal_record *r)
                              (long long)r->seq, r->kind);
         return false;
     }
+    if (r->version > ENGINE_RECORD_VERSION) {
+        replay->rc =
+            err_set(&replay->err, ERR_JOURNAL_NEWER,
+                    "record %lld (%s) has version %lld of a newer muster; this one reads "
+                    "up to %d",
+                    (long long)r->seq, r->kind, (long long)r->version, ENGINE_RECORD_VERSION);
+        return false;
+    }
     replay->rc = codec_decode_fact(kind, r->bytes, r->len, replay->arena, &fact, &err);
     if (replay->rc == 0) {
         fact.seq = r->seq;
@@ -43,9 +63,7 @@ static bool replay_record(void *ctx, const struct journal_record *r)
         replay->rc = core_apply(replay->core, &fact, &err);
     }
     if (replay->rc != 0) {
-        replay->rc =
-            err_set(&replay->err, ERR_JOURNAL_DAMAGED, "record %lld (%s) cannot be applied: %.200s",
-                    (long long)r->seq, r->kind, err.text);
+        replay->rc = refuse_record(r, &err, &replay->err);
         return false;
     }
     return true;
@@ -77,28 +95,43 @@ static bool snapshot_is_good(struct journal *j, const struct journal_snapshot *s
     return memcmp(hash, s->hash, JOURNAL_HASH_BYTES) == 0;
 }
 
-/* The core to begin with, and the seq of the last record it holds. */
-static struct core *replay_base(struct journal *j, int64_t *ret_seq)
+/* The core to begin with, and the seq of the last record it holds.  An older snapshot is passed
+ * over, the records say the same; a newer one tells that a newer release has run here, whose
+ * records may mean what this one does not know of. */
+static int replay_base(struct journal *j, struct core **ret_core, int64_t *ret_seq, struct err *err)
 {
     struct journal_snapshot snapshot;
     struct core *core = NULL;
+    int64_t seq = 0;
 
-    *ret_seq = 0;
-    if (journal_snapshot_get(j, &snapshot, NULL) == 0 && snapshot_is_good(j, &snapshot) &&
-        core_restore(snapshot.bytes, snapshot.len, &core, NULL) == 0) {
-        *ret_seq = snapshot.seq;
-        return core;
+    if (journal_snapshot_get(j, &snapshot, NULL) == 0) {
+        if (snapshot.format > CORE_SNAPSHOT_FORMAT) {
+            return err_set(err, ERR_JOURNAL_NEWER,
+                           "the snapshot after record %lld has format %lld of a newer muster; this "
+                           "one reads up to %d (an export, imported, has no snapshots)",
+                           (long long)snapshot.seq, (long long)snapshot.format,
+                           CORE_SNAPSHOT_FORMAT);
+        }
+        if (snapshot_is_good(j, &snapshot) &&
+            core_restore(snapshot.bytes, snapshot.len, &core, NULL) == 0) {
+            seq = snapshot.seq;
+        }
     }
-    return core_new();
+    *ret_core = core != NULL ? core : core_new();
+    *ret_seq = seq;
+    return 0;
 }
 
 int engine_replay(struct engine *e, struct err *err)
 {
-    struct replay replay = {.arena = arena_make()};
+    struct replay replay = {0};
     int64_t seq = 0;
-    int rc;
+    int rc = replay_base(e->config.journal, &replay.core, &seq, err);
 
-    replay.core = replay_base(e->config.journal, &seq);
+    if (rc != 0) {
+        return rc;
+    }
+    replay.arena = arena_make();
     rc = journal_read(e->config.journal, seq + 1, INT64_MAX, replay_record, &replay, err);
     arena_free(replay.arena);
     if (rc == 0 && replay.rc != 0) {

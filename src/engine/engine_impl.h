@@ -13,6 +13,9 @@
 #include "base/vec.h"
 #include "engine/engine.h"
 
+/* Of what is written; fields that are added make a new one, which older releases refuse. */
+#define ENGINE_RECORD_VERSION 1
+
 struct engine_backend {
     char *cluster;
     struct backend *backend;

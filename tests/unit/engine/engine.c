@@ -567,22 +567,70 @@ static void a_record_that_no_state_takes_is_damage(void **state)
     assert_non_null(strstr(err.text, "record 1 (job_cancel)"));
 }
 
+/* Opening after this record must be refused as the work of a newer muster. */
+static void assert_newer(struct journal_record record, const char *said)
+{
+    const struct engine_config config = {.journal = &journal->base};
+    struct engine *other = NULL;
+    struct err err = {0};
+
+    record.at_ms = record.true_at_ms = 1;
+    record.len = strlen(record.bytes);
+    assert_int_equal(journal_append(journal->under, &record, 1, NULL), 0);
+    assert_int_equal(engine_open(&config, &other, &err), ERR_JOURNAL_NEWER);
+    assert_null(other);
+    assert_string_equal(err.text, said);
+}
+
 static void a_kind_of_a_newer_release_is_refused(void **state)
 {
+    (void)state;
+    assert_newer((struct journal_record){.kind = "job_teleported", .version = 1, .bytes = "{}"},
+                 "record 1 is of kind \"job_teleported\", which this release does not know");
+}
+
+static void a_version_of_a_newer_release_is_refused(void **state)
+{
+    (void)state;
+    assert_newer(
+        (struct journal_record){.kind = "clock_stepped", .version = 2, .bytes = "{\"by_ms\":5}"},
+        "record 1 (clock_stepped) has version 2 of a newer muster; this one reads up to 1");
+}
+
+static void a_field_of_a_newer_release_is_refused(void **state)
+{
+    (void)state;
+    assert_newer((struct journal_record){.kind = "clock_stepped",
+                                         .version = 1,
+                                         .bytes = "{\"by_ms\":5,\"because\":\"ntp\"}"},
+                 "record 1 (clock_stepped) is of a newer muster: because: no such "
+                 "field");
+}
+
+static void a_snapshot_of_a_newer_release_is_refused(void **state)
+{
+    const struct engine_config config = {.journal = &journal->base};
     struct journal_record record = {.at_ms = 1,
                                     .true_at_ms = 1,
-                                    .kind = "job_teleported",
+                                    .kind = "clock_stepped",
                                     .version = 1,
-                                    .bytes = "{}",
-                                    .len = 2};
-    const struct engine_config config = {.journal = &journal->base};
+                                    .bytes = "{\"by_ms\":5}",
+                                    .len = 11};
+    struct journal_snapshot s = {.seq = 1,
+                                 .format = CORE_SNAPSHOT_FORMAT + 1,
+                                 .bytes = "{}",
+                                 .len = 2};
     struct engine *other = NULL;
     struct err err = {0};
 
     (void)state;
     assert_int_equal(journal_append(journal->under, &record, 1, NULL), 0);
+    journal_last_hash(journal->under, s.hash);
+    hash_sha256(s.bytes, s.len, s.state_hash);
+    assert_int_equal(journal_snapshot_put(journal->under, &s, NULL), 0);
     assert_int_equal(engine_open(&config, &other, &err), ERR_JOURNAL_NEWER);
-    assert_non_null(strstr(err.text, "job_teleported"));
+    assert_null(other);
+    assert_non_null(strstr(err.text, "the snapshot after record 1 has format"));
 }
 
 /* ---- adopting ---- */
@@ -771,6 +819,9 @@ int main(void)
         T(a_newer_owner_freezes_this_one),
         T(a_record_that_no_state_takes_is_damage),
         T(a_kind_of_a_newer_release_is_refused),
+        T(a_version_of_a_newer_release_is_refused),
+        T(a_field_of_a_newer_release_is_refused),
+        T(a_snapshot_of_a_newer_release_is_refused),
         T(after_a_restart_running_work_goes_on),
         T(a_start_that_was_never_made_is_found_out),
         T(a_stop_that_was_decided_is_told_again),
