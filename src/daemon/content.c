@@ -1,11 +1,10 @@
-/* One file an entry: equal entries (an array of jobs, a script that is sent again) cost nothing but
- * a look.  Waiting for each file would bound submissions by the disk's few hundred syncs a second,
- * so one syncfs goes before each batch of the journal. */
+/* The store was one file an entry up to release 0.1.0.  Those are read where they lie and never
+ * moved: a state directory stays readable, whatever was begun in it. */
 #include "daemon/content.h"
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "daemon/statefile.h"
+#include "daemon/contentpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 struct content {
     int dir;
     char *path;
+    struct contentpack *pack;
     bool dirty;
 };
 
@@ -31,6 +31,7 @@ int content_open(const char *dir, struct content **ret, struct err *err)
 {
     struct content *c;
     int fd;
+    int rc;
 
     if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
         return err_set(err, ERR_IO, "%s: cannot be made: %s", dir, strerror(errno));
@@ -42,6 +43,11 @@ int content_open(const char *dir, struct content **ret, struct err *err)
     c = mem_new(1, sizeof(*c));
     c->dir = fd;
     c->path = mem_text(dir);
+    rc = contentpack_open(fd, "pack", dir, &c->pack, err);
+    if (rc != 0) {
+        content_close(c);
+        return rc;
+    }
     *ret = c;
     return 0;
 }
@@ -51,80 +57,52 @@ void content_close(struct content *c)
     if (c == NULL) {
         return;
     }
+    contentpack_close(c->pack);
     close(c->dir);
     mem_free(c->path);
     mem_free(c);
 }
 
-static void name_of(const char *digest, char ret[HASH_TEXT_MAX + 4])
-{
-    snprintf(ret, HASH_TEXT_MAX + 4, "%.2s/%s", digest, digest);
-}
-
-static int write_file(struct content *c, const char *name, const char *bytes, size_t len,
-                      struct err *err)
-{
-    const char *temporary = "new"; /* one thread writes, and a rest of a crash is written over */
-    int fd = openat(c->dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int rc;
-
-    if (fd < 0) {
-        return io_error(c, temporary, err);
-    }
-    rc = statefile_write_all(fd, bytes, len);
-    if (rc != 0 || close(fd) != 0) {
-        rc = io_error(c, temporary, err);
-        unlinkat(c->dir, temporary, 0);
-        return rc;
-    }
-    if (renameat(c->dir, temporary, c->dir, name) != 0) {
-        return io_error(c, name, err);
-    }
-    c->dirty = true;
-    return 0;
-}
-
 int content_put(struct content *c, const char *bytes, size_t len, char ret[HASH_TEXT_MAX],
                 struct err *err)
 {
-    char name[HASH_TEXT_MAX + 4];
-    char sub[3] = {0};
-    struct stat st;
-    int rc = 0;
+    unsigned char digest[HASH_BYTES];
+    bool added = false;
+    int rc;
 
-    hash_sha256_text(bytes, len, ret);
-    name_of(ret, name);
-    memcpy(sub, ret, 2);
-    if (fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size == (off_t)len) {
-        return 0;
+    hash_sha256(bytes, len, digest);
+    rc = contentpack_put(c->pack, digest, bytes, len, &added, err);
+    if (rc == 0) {
+        hash_hex(digest, HASH_BYTES, ret);
+        c->dirty = c->dirty || added;
     }
-    if (mkdirat(c->dir, sub, 0700) != 0 && errno != EEXIST) {
-        return io_error(c, sub, err);
-    }
-    rc = write_file(c, name, bytes, len, err);
     return rc;
+}
+
+int content_take_unsynced(struct content *c)
+{
+    int fd = c->dirty ? contentpack_fd(c->pack) : -1;
+
+    c->dirty = false;
+    return fd;
+}
+
+void content_sync_failed(struct content *c)
+{
+    c->dirty = true;
 }
 
 int content_sync(struct content *c, struct err *err)
 {
-    if (!c->dirty) {
-        return 0;
-    }
-    if (syncfs(c->dir) != 0) {
-        return io_error(c, "", err);
+    if (c->dirty && fdatasync(contentpack_fd(c->pack)) != 0) {
+        return io_error(c, "pack", err);
     }
     c->dirty = false;
     return 0;
 }
 
-static bool is_digest(const char *digest)
-{
-    unsigned char bytes[HASH_BYTES];
-
-    return strlen(digest) == HASH_TEXT_MAX - 1 && hash_of_hex(digest, bytes, HASH_BYTES);
-}
-
-int content_get(struct content *c, const char *digest, struct str *ret, struct err *err)
+/* An entry of its own file. */
+static int get_file(const struct content *c, const char *digest, struct str *ret, struct err *err)
 {
     CLEANUP(str_fini) struct str text = {0};
     char name[HASH_TEXT_MAX + 4];
@@ -133,10 +111,7 @@ int content_get(struct content *c, const char *digest, struct str *ret, struct e
     ssize_t n;
     int fd;
 
-    if (!is_digest(digest)) {
-        return err_set(err, ERR_NOT_FOUND, "\"%.70s\" is no digest", digest);
-    }
-    name_of(digest, name);
+    snprintf(name, sizeof(name), "%.2s/%s", digest, digest);
     fd = openat(c->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s/%s: %s", c->path, name,
@@ -152,4 +127,21 @@ int content_get(struct content *c, const char *digest, struct str *ret, struct e
     }
     str_add_n(ret, str_text(&text), text.len);
     return 0;
+}
+
+int content_get(struct content *c, const char *digest, struct str *ret, struct err *err)
+{
+    unsigned char bytes[HASH_BYTES];
+    char lower[HASH_TEXT_MAX];
+    int rc;
+
+    if (strlen(digest) != HASH_TEXT_MAX - 1 || !hash_of_hex(digest, bytes, HASH_BYTES)) {
+        return err_set(err, ERR_NOT_FOUND, "\"%.70s\" is no digest", digest);
+    }
+    rc = contentpack_get(c->pack, bytes, ret, err);
+    if (rc != ERR_NOT_FOUND) {
+        return rc;
+    }
+    hash_hex(bytes, HASH_BYTES, lower);
+    return get_file(c, lower, ret, err);
 }

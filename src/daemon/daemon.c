@@ -1,7 +1,8 @@
 /* daemon - the wiring: what is opened in which order, and what happens in one step.
  *
  *      start: state directory, crash marks, journal (its lock), replay, adopt, policy, sockets
- *      run:   requests and reports queue facts; once a turn of the loop a step makes them durable
+ *      run:   requests and reports queue facts; a step begins to make them durable, the journal's
+ *             thread does, and at its end answers leave and the next step begins
  *      stop:  no new connections, answers, daemon_stopped, end; tasks run on below their
  * supervisors
  */
@@ -15,6 +16,7 @@
 #include "daemon/eventlog.h"
 #include "daemon/idempotency.h"
 #include "daemon/jobindex.h"
+#include "daemon/journalthread.h"
 #include "daemon/loop.h"
 #include "daemon/newsite.h"
 #include "daemon/note.h"
@@ -24,6 +26,7 @@
 #include "daemon/signing.h"
 #include "daemon/statefile.h"
 #include "daemon/submitspec.h"
+#include "daemon/waiting.h"
 #include "http/server.h"
 
 #include <event2/event.h>
@@ -141,7 +144,11 @@ int64_t daemon_step(struct daemon *d)
     int64_t next_ms;
     struct err err;
 
-    if (content_sync(d->content, &err) != 0) { /* what a fact names must be there before it */
+    if (engine_in_flight(d->engine)) {
+        return INT64_MAX; /* its end comes first */
+    }
+    /* What a fact names must be there before it; the thread sees to that itself. */
+    if (d->thread == NULL && content_sync(d->content, &err) != 0) {
         hook_disk_full(d, true, &err);
         return now_ms + RETRY_MS;
     }
@@ -151,6 +158,82 @@ int64_t daemon_step(struct daemon *d)
         eventlog_wake(d->events);
     }
     return next_ms;
+}
+
+/* ---- the journal's thread ---- */
+
+static void begin_append(void *ctx, struct journal_record *records, size_t count)
+{
+    struct daemon *d = ctx;
+
+    journalthread_append(d->thread, content_take_unsynced(d->content), records, count);
+}
+
+static void begin_snapshot(void *ctx, const struct journal_snapshot *taken)
+{
+    struct daemon *d = ctx;
+
+    journalthread_snapshot(d->thread, taken);
+}
+
+static void wait_for_thread(void *ctx)
+{
+    struct daemon *d = ctx;
+
+    journalthread_wait(d->thread);
+}
+
+/* The batch has ended: what waited for it goes on, before the next one begins. */
+static void appended(void *ctx, const struct journalthread_result *result)
+{
+    struct daemon *d = ctx;
+    int64_t seq = d->durable_seq;
+
+    if (result->content_failed) {
+        content_sync_failed(d->content);
+    }
+    engine_committed(d->engine, daemon_now_ms(d), result->rc, &result->err);
+    if (d->durable_seq != seq) {
+        eventlog_wake(d->events);
+    }
+    waiting_run(d->waiting, d);
+    if (d->reload) {
+        daemon_reload(d);
+    }
+    loop_step_soon(d->loop);
+}
+
+static int start_thread(struct daemon *d, struct err *err)
+{
+    const struct engine_committer committer = {
+        .ctx = d,
+        .append = begin_append,
+        .snapshot = begin_snapshot,
+        .wait = wait_for_thread,
+    };
+    int rc = journalthread_new(d->journal, d->base, appended, d, &d->thread, err);
+
+    if (rc == 0) {
+        engine_set_committer(d->engine, &committer);
+    }
+    return rc;
+}
+
+/* Take what is on its way; from then on a step is synchronous again. */
+static void end_thread(struct daemon *d)
+{
+    struct journalthread_result result;
+
+    if (d->thread == NULL) {
+        return;
+    }
+    journalthread_wait(d->thread);
+    if (journalthread_collect(d->thread, &result)) {
+        appended(d, &result);
+    }
+    engine_set_committer(d->engine, NULL);
+    journalthread_free(d->thread);
+    d->thread = NULL;
 }
 
 void daemon_disk_full(struct daemon *d, const struct err *err)
@@ -203,6 +286,7 @@ static void stopped(void *arg)
 {
     struct daemon *d = arg;
 
+    end_thread(d);
     put_state(d, FACT_DAEMON_STOPPED, "asked to stop");
     daemon_step(d);
     loop_end(d->loop);
@@ -229,7 +313,9 @@ int daemon_run(struct daemon *d, struct err *err)
     notify_ready();
     note(NOTE_INFO, "ready socket=%s port=%u state=%s seq=%" PRId64 "%s%s", d->socket,
          (unsigned)server_port(d->server), d->state, d->durable_seq,
-         d->options.simulate ? " simulated GPUs are allowed" : "",
+         d->options.play       ? " VIRTUAL NODES: no process is started"
+         : d->options.simulate ? " simulated GPUs are allowed"
+                               : "",
          engine_frozen(d->engine) ? " FROZEN" : "");
     if (policy != NULL) {
         notify_status("Running.");
@@ -243,6 +329,10 @@ void daemon_reload(struct daemon *d)
 {
     struct err err;
 
+    d->reload = engine_in_flight(d->engine);
+    if (d->reload) {
+        return; /* the policy it is compared with may not be durable yet */
+    }
     notify_reloading();
     if (opening_policy(d, &err) != 0) {
         note(NOTE_ERROR, "the policy stays as it was: %s", err.text);
@@ -270,6 +360,7 @@ int daemon_open(const struct daemon_options *options, struct daemon **ret, struc
     d->jobs = jobindex_new();
     d->events = eventlog_new(d);
     d->idempotency = idempotency_new();
+    d->waiting = waiting_new();
     d->base = event_base_new();
     CHECK(d->base != NULL);
     rc = opening_state(d, err);
@@ -293,6 +384,9 @@ int daemon_open(const struct daemon_options *options, struct daemon **ret, struc
         daemon_step(d);
         rc = opening_server(d, err);
     }
+    if (rc == 0) {
+        rc = start_thread(d, err);
+    }
     if (rc != 0) {
         daemon_close(d);
         return rc;
@@ -306,10 +400,15 @@ void daemon_close(struct daemon *d)
     if (d == NULL) {
         return;
     }
+    end_thread(d);
     server_free(d->server);
+    waiting_free(d->waiting);
     eventlog_free(d->events);
     if (d->local != NULL) {
         d->local->ops->free(d->local);
+    }
+    if (d->played != NULL) {
+        d->played->ops->free(d->played);
     }
     engine_close(d->engine);
     journal_close(d->journal);

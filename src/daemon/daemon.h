@@ -1,4 +1,5 @@
-/* daemon - what musterd is made of, and who holds it: one thread, one loop, one state.
+/* daemon - what musterd is made of, and who holds it: one loop, one state, one thread that owns
+ * both; a second one only writes (journalthread.h).
  *
  * Only files of this folder see inside.  The services read the core through view.h; what changes
  * it goes through command_put.
@@ -22,9 +23,11 @@ struct event_base;
 struct eventlog;
 struct idempotency;
 struct jobindex;
+struct journalthread;
 struct loop;
 struct server;
 struct signing;
+struct waiting;
 
 struct daemon_options { /* texts are lent for the life of the daemon; NULL = by file or account */
     const char *config;
@@ -33,6 +36,7 @@ struct daemon_options { /* texts are lent for the life of the daemon; NULL = by 
     const char *listen;
     const char *shepherd;
     bool simulate;
+    bool play; /* no process is started: virtualcluster.h */
     bool thaw; /* forget earlier crashes */
 };
 
@@ -63,7 +67,8 @@ struct daemon {
     struct clock clock;
     struct journal *journal;
     struct engine *engine;
-    struct backend *local;
+    struct backend *local;     /* NULL when the nodes are played */
+    struct backend *played;    /* NULL when they are not */
     backend_sink *engine_sink; /* where the backend's facts go */
     void *engine_sink_ctx;
     struct server *server;
@@ -73,6 +78,8 @@ struct daemon {
     struct idempotency *idempotency;
     struct signing *signing;
     struct jobindex *jobs;
+    struct journalthread *thread; /* NULL: the engine writes itself */
+    struct waiting *waiting;
     struct eventlog *events;
     struct daemon_site *site; /* in force: classes, accounts, unknown users */
     char *file_digest;        /* of the configuration file as it was read last */
@@ -92,6 +99,7 @@ struct daemon {
     int64_t clock_step_ms; /* the wall clock was set by this much, not journaled yet */
     int64_t trim_ms;
     struct arena *spec_arena; /* of the last spec given to the engine */
+    bool reload;              /* the configuration is to be read once no batch is on its way */
     bool stopping;
     char *frozen_why;
     struct err full; /* why the disk is full, code 0 = it is not */
@@ -107,7 +115,7 @@ void daemon_close(struct daemon *d);
 MUST_CHECK int daemon_run(struct daemon *d, struct err *err);
 
 int64_t daemon_now_ms(struct daemon *d);
-/* Make durable what is queued, plan, act; returns when to step again. */
+/* Plan, act, and begin to make durable what is queued; returns when to step again. */
 int64_t daemon_step(struct daemon *d);
 /* No more work is taken until there is room again. */
 void daemon_disk_full(struct daemon *d, const struct err *err);

@@ -18,6 +18,7 @@ enum {
     KEY_SOCKET,
     KEY_LISTEN,
     KEY_SIMULATE,
+    KEY_VIRTUAL,
     KEY_CHECK,
     KEY_SHEPHERD,
     KEY_THAW,
@@ -36,6 +37,7 @@ static const struct argp_option OPTIONS[] = {
     {"socket", KEY_SOCKET, "PATH", 0, "Unix socket for local callers", 0},
     {"listen", KEY_LISTEN, "ADDRESS:PORT", 0, "Plain HTTP on a loopback address", 0},
     {"simulate", KEY_SIMULATE, NULL, 0, "Allow nodes with simulated GPUs", 0},
+    {"virtual", KEY_VIRTUAL, NULL, 0, "Play the nodes: start no process, only pretend", 0},
     {"check", KEY_CHECK, "FILE", 0, "Only check a configuration, and say all that is wrong", 0},
     {"foreground", 'f', NULL, 0, "Stay in the foreground (always so; for unit files)", 0},
     {"shepherd", KEY_SHEPHERD, "PATH", 0, "Program that supervises tasks", 0},
@@ -63,6 +65,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SIMULATE:
         a->options.simulate = true;
+        return 0;
+    case KEY_VIRTUAL:
+        a->options.simulate = a->options.play = true;
         return 0;
     case KEY_CHECK:
         a->check = arg;

@@ -10,6 +10,7 @@
 #include "daemon/note.h"
 #include "daemon/services.h"
 #include "daemon/statefile.h"
+#include "daemon/virtualcluster.h"
 #include "http/server.h"
 
 #include <inttypes.h>
@@ -314,7 +315,21 @@ static void tell_capabilities(const struct backend *b)
     }
 }
 
-int opening_backend(struct daemon *d, struct err *err)
+static void attach(struct daemon *d, struct backend *b)
+{
+    engine_add_backend(d->engine, "local", b);
+    d->engine_sink = b->sink;
+    d->engine_sink_ctx = b->sink_ctx;
+    b->sink = sink;
+    b->sink_ctx = d;
+}
+
+static int64_t now_ms(void *ctx)
+{
+    return daemon_now_ms(ctx);
+}
+
+static int open_local(struct daemon *d, struct err *err)
 {
     CLEANUP(mem_freep) char *shepherd = shepherd_path(d);
     CLEANUP(str_fini) struct str runtime = {0};
@@ -326,11 +341,7 @@ int opening_backend(struct daemon *d, struct err *err)
         .simulate = d->options.simulate,
         .hooks = {.ctx = d, .warn = warn, .card = card},
     };
-    int rc = make_runtime_dir(d, err);
 
-    if (rc != 0) {
-        return rc;
-    }
     str_addf(&runtime, "%s.d", d->socket);
     config.runtime_dir = str_text(&runtime);
     d->local = local_new(&config, d->base, err);
@@ -338,12 +349,21 @@ int opening_backend(struct daemon *d, struct err *err)
         return err == NULL ? ERR_IO : (int)err->code;
     }
     tell_capabilities(d->local);
-    engine_add_backend(d->engine, "local", d->local);
-    d->engine_sink = d->local->sink;
-    d->engine_sink_ctx = d->local->sink_ctx;
-    d->local->sink = sink;
-    d->local->sink_ctx = d;
-    return engine_adopt(d->engine, err);
+    attach(d, d->local);
+    return 0;
+}
+
+int opening_backend(struct daemon *d, struct err *err)
+{
+    int rc = make_runtime_dir(d, err);
+
+    if (rc == 0 && d->options.play) {
+        d->played = virtualcluster_new("local", d->base, &(struct virtualcluster_clock){d, now_ms});
+        attach(d, d->played);
+    } else if (rc == 0) {
+        rc = open_local(d, err);
+    }
+    return rc != 0 ? rc : engine_adopt(d->engine, err);
 }
 
 /* ---- policy ---- */

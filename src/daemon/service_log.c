@@ -45,7 +45,10 @@ void service_job_logs(struct daemon *d, const struct asked *a)
     }
     j = view_job(engine_core(d->engine), id);
     if (j == NULL || d->local == NULL) {
-        answer_refuse(a, ERR_NOT_FOUND, "", "there is no job %lld", (long long)id);
+        answer_refuse(a, ERR_NOT_FOUND, "",
+                      j == NULL ? "there is no job %lld"
+                                : "the nodes are played: job %lld has no log",
+                      (long long)id);
         return;
     }
     if ((a->call->caller.roles & ROLE_AUDITOR) == 0 &&

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "daemon/account.h"
 #include "daemon/daemonmetrics.h"
+#include "daemon/waiting.h"
 
 static service_handler *const HANDLERS[SERVICE_OP_COUNT] = {
     [SERVICE_JOB_LIST] = service_job_list,
@@ -56,7 +57,13 @@ static void call(void *ctx, const struct service_call *service_call, service_don
         answer_refuse(&asked, ERR_UNSUPPORTED, "", "this musterd does not know the operation");
         return;
     }
-    handler(d, &asked);
+    if (!engine_in_flight(d->engine)) {
+        handler(d, &asked);
+    } else if (service_call->op == SERVICE_JOB_SUBMIT && service_call->param_count == 0) {
+        waiting_ahead(d->waiting, d, &asked, handler);
+    } else {
+        waiting_add(d->waiting, &asked, handler);
+    }
 }
 
 static int health(void *ctx, struct err *err)

@@ -167,6 +167,14 @@ static void round_durable(struct engine *e)
     engine_snapshot_due(e);
 }
 
+/* The engine writes itself now. */
+static void quiet(const struct engine *e)
+{
+    if (e->committer.append != NULL) {
+        e->committer.wait(e->committer.ctx);
+    }
+}
+
 /* The disk is full and it is not yet time to try again: people are refused, what backends tell is
  * written if the journal keeps room for it, and nothing is planned. */
 static void round_while_full(struct engine *e, int64_t now_ms)
@@ -175,6 +183,7 @@ static void round_while_full(struct engine *e, int64_t now_ms)
     size_t i;
     int rc;
 
+    quiet(e);
     err_set(&full, ERR_DISK_FULL, "the disk of the journal is full: no more work is taken");
     round_take(e);
     for (i = 0; i < e->taken.items.count; i++) {
@@ -198,6 +207,7 @@ static void round_while_full(struct engine *e, int64_t now_ms)
 /* Try the disk again, once a second while it is full. */
 static bool round_probe(struct engine *e, int64_t now_ms)
 {
+    quiet(e);
     if (journal_room(e->config.journal, NULL) == 0) {
         return true;
     }
@@ -210,7 +220,20 @@ static bool plan_is_due(const struct engine *e, int64_t now_ms)
     return !e->frozen && now_ms >= e->next_plan_ms;
 }
 
-/* False when there was nothing to do. */
+/* The batch is on disk or it failed.  False: no further round now. */
+static bool round_end(struct engine *e, int64_t now_ms, int rc, const struct err *err)
+{
+    if (rc != 0) {
+        round_failed(e, now_ms, rc, err);
+        return e->disk_full && e->queue.items.count > 0; /* once more, urgently */
+    }
+    round_set_full(e, false, NULL);
+    e->retry_ms = 0;
+    round_durable(e);
+    return true;
+}
+
+/* False when there was nothing to do, or the batch is on its way. */
 static bool engine_round(struct engine *e, int64_t now_ms)
 {
     struct err err;
@@ -230,15 +253,34 @@ static bool engine_round(struct engine *e, int64_t now_ms)
     if (!e->frozen && (e->batch.facts.count > 0 || plan_is_due(e, now_ms))) {
         engine_plan(e, now_ms);
     }
-    rc = engine_commit(e, false, &err);
-    if (rc != 0) {
-        round_failed(e, now_ms, rc, &err);
-        return e->disk_full && e->queue.items.count > 0; /* once more, urgently */
+    if (e->committer.append != NULL && e->batch.records.count > 0) {
+        engine_commit_begin(e);
+        return false;
     }
-    round_set_full(e, false, NULL);
-    e->retry_ms = 0;
-    round_durable(e);
-    return true;
+    rc = engine_commit(e, false, &err);
+    return round_end(e, now_ms, rc, &err);
+}
+
+void engine_set_committer(struct engine *e, const struct engine_committer *committer)
+{
+    CHECK(!e->in_flight);
+    e->committer = committer != NULL ? *committer : (struct engine_committer){0};
+}
+
+bool engine_in_flight(const struct engine *e)
+{
+    return e->in_flight;
+}
+
+void engine_committed(struct engine *e, int64_t now_ms, int rc, const struct err *err)
+{
+    struct err why;
+
+    CHECK(e->in_flight);
+    e->in_flight = false;
+    e->stats.rounds++;
+    rc = engine_commit_end(e, rc, err, &why);
+    (void)round_end(e, now_ms, rc, &why);
 }
 
 int64_t engine_step(struct engine *e, int64_t now_ms)
@@ -246,8 +288,11 @@ int64_t engine_step(struct engine *e, int64_t now_ms)
     int64_t next_ms;
     int i;
 
-    for (i = 0; i < ENGINE_ROUNDS_MAX && engine_round(e, now_ms); i++) {
+    for (i = 0; i < ENGINE_ROUNDS_MAX && !e->in_flight && engine_round(e, now_ms); i++) {
         e->stats.rounds++;
+    }
+    if (e->in_flight) {
+        return INT64_MAX; /* engine_committed comes before the next step */
     }
     if (e->snapshot_wanted) {
         engine_snapshot_due(e);

@@ -8,6 +8,10 @@
  * until nothing more is decided, and everything is appended to the journal as one batch.  Only when
  * that is durable do answers leave and backends hear of it.  A batch that cannot be appended
  * discards the core, which is replayed.
+ *
+ * With a committer the append goes on elsewhere: a step ends where it begins, what comes in
+ * meanwhile is queued for the next batch, and engine_committed does the rest.  At most one batch is
+ * on its way, so the core is never further ahead of the journal than by that one.
  */
 #ifndef MUSTER_ENGINE_ENGINE_H
 #define MUSTER_ENGINE_ENGINE_H
@@ -41,6 +45,18 @@ struct engine_hooks {
     /* Thread CPU time in microseconds, to measure the core; NULL = not measured.  No decision
      * depends on it. */
     int64_t (*cpu_us)(void *ctx);
+};
+
+/* Who appends, if not the engine itself.  All calls come from the engine's thread. */
+struct engine_committer {
+    void *ctx;
+    /* Begin to append these records, lent until engine_committed, which is called later and never
+     * within. */
+    void (*append)(void *ctx, struct journal_record *records, size_t count);
+    /* Begin to keep a snapshot; its bytes are taken (mem_free).  One that fails is only missed. */
+    void (*snapshot)(void *ctx, const struct journal_snapshot *taken);
+    /* Return when nothing is being written any more: the engine is about to write itself. */
+    void (*wait)(void *ctx);
 };
 
 struct engine_stats {
@@ -77,9 +93,19 @@ void engine_add_backend(struct engine *e, const char *cluster, struct backend *b
  * are 0. */
 void engine_put(struct engine *e, const struct fact *fact, engine_done *done, void *arg);
 
-/* Apply what is queued, plan, commit, act; all synchronous: at the return everything is durable and
- * answered, or failed.  Returns the time of the next step wanted (INT64_MAX = never). */
+/* Apply what is queued, plan, commit, act.  Without a committer all is synchronous: at the return
+ * everything is durable and answered, or failed.  Returns the time of the next step wanted
+ * (INT64_MAX = never). */
 int64_t engine_step(struct engine *e, int64_t now_ms);
+
+/* From now on append by this one (copied); NULL = by the engine, as at first.  No batch may be on
+ * its way. */
+void engine_set_committer(struct engine *e, const struct engine_committer *committer);
+/* A batch is on its way: what the core says may not be durable yet.  engine_step does nothing. */
+bool engine_in_flight(const struct engine *e);
+/* The outcome of the append, as of journal_append: answers leave and backends hear of it, or the
+ * core is replayed.  Step again afterwards. */
+void engine_committed(struct engine *e, int64_t now_ms, int rc, const struct err *err);
 
 /* Tell backends what the core believes runs (after opening), and have them observe nodes. */
 MUST_CHECK int engine_adopt(struct engine *e, struct err *err);

@@ -150,21 +150,22 @@ int engine_replay(struct engine *e, struct err *err)
 
 /* ---- append ---- */
 
-int engine_commit(struct engine *e, bool urgent, struct err *err)
+/* The bytes have stopped moving. */
+static void point_records(struct engine_batch *b)
 {
-    struct engine_batch *b = &e->batch;
-    struct err replay_err = {0};
     size_t i;
-    int rc;
 
-    if (b->records.count == 0) {
-        return 0;
-    }
     for (i = 0; i < b->records.count; i++) {
         b->records.items[i].bytes = b->bytes.text + b->offsets.items[i];
     }
-    rc = urgent ? journal_append_urgent(e->config.journal, b->records.items, b->records.count, err)
-                : journal_append(e->config.journal, b->records.items, b->records.count, err);
+}
+
+int engine_commit_end(struct engine *e, int rc, const struct err *why, struct err *err)
+{
+    const struct engine_batch *b = &e->batch;
+    struct err replay_err = {0};
+    size_t i;
+
     if (rc == 0) {
         for (i = 0; i < b->records.count; i++) {
             CHECK(b->records.items[i].seq == b->facts.items[i].seq);
@@ -178,31 +179,61 @@ int engine_commit(struct engine *e, bool urgent, struct err *err)
         journal_last_seq(e->config.journal) == b->base_seq + (int64_t)b->records.count) {
         return 0; /* it is on disk after all */
     }
-    return rc;
+    return err_set(err, (enum err_code)rc, "%s", why->text);
+}
+
+int engine_commit(struct engine *e, bool urgent, struct err *err)
+{
+    struct engine_batch *b = &e->batch;
+    struct err why = {0};
+    int rc;
+
+    if (b->records.count == 0) {
+        return 0;
+    }
+    point_records(b);
+    rc = urgent ? journal_append_urgent(e->config.journal, b->records.items, b->records.count, &why)
+                : journal_append(e->config.journal, b->records.items, b->records.count, &why);
+    return engine_commit_end(e, rc, &why, err);
+}
+
+void engine_commit_begin(struct engine *e)
+{
+    point_records(&e->batch);
+    e->in_flight = true;
+    e->committer.append(e->committer.ctx, e->batch.records.items, e->batch.records.count);
 }
 
 /* ---- snapshots ---- */
 
-int engine_snapshot_put(struct engine *e, struct err *err)
+/* ret->bytes is for the caller to free. */
+static void make_snapshot(struct engine *e, struct journal_snapshot *ret)
 {
-    struct journal_snapshot snapshot = {
-        .seq = journal_last_seq(e->config.journal),
-        .format = CORE_SNAPSHOT_FORMAT,
-    };
     struct str text = {0};
-    int rc;
 
     core_snapshot(e->core, &text);
-    snapshot.bytes = text.text;
-    snapshot.len = text.len;
-    journal_last_hash(e->config.journal, snapshot.hash);
-    hash_sha256(text.text, text.len, snapshot.state_hash);
+    *ret = (struct journal_snapshot){
+        .seq = journal_last_seq(e->config.journal),
+        .format = CORE_SNAPSHOT_FORMAT,
+        .len = text.len,
+    };
+    ret->bytes = str_take(&text);
+    journal_last_hash(e->config.journal, ret->hash);
+    hash_sha256(ret->bytes, ret->len, ret->state_hash);
     e->snapshot_wanted = false;
     if (e->config.hooks.snapshot != NULL) {
-        e->config.hooks.snapshot(e->config.hooks.ctx, &snapshot);
+        e->config.hooks.snapshot(e->config.hooks.ctx, ret);
     }
+}
+
+int engine_snapshot_put(struct engine *e, struct err *err)
+{
+    struct journal_snapshot snapshot;
+    int rc;
+
+    make_snapshot(e, &snapshot);
     rc = journal_snapshot_put(e->config.journal, &snapshot, err);
-    str_fini(&text);
+    mem_freep(&snapshot.bytes);
     if (rc == 0) {
         e->snapshot_seq = snapshot.seq;
     }
@@ -212,11 +243,18 @@ int engine_snapshot_put(struct engine *e, struct err *err)
 void engine_snapshot_due(struct engine *e)
 {
     int64_t every = e->config.snapshot_every;
+    int64_t last = journal_last_seq(e->config.journal);
+    struct journal_snapshot snapshot;
 
-    bool due = every > 0 && journal_last_seq(e->config.journal) - e->snapshot_seq >= every;
-
-    if ((due || e->snapshot_wanted) && engine_snapshot_put(e, NULL) != 0) {
-        /* Not now again and again: the next try is `every` records later. */
-        e->snapshot_seq = journal_last_seq(e->config.journal);
+    if (!e->snapshot_wanted && (every <= 0 || last - e->snapshot_seq < every)) {
+        return;
     }
+    if (e->committer.append != NULL) {
+        make_snapshot(e, &snapshot);
+        e->committer.snapshot(e->committer.ctx, &snapshot);
+    } else if (engine_snapshot_put(e, NULL) == 0) {
+        return;
+    }
+    /* Not now again and again: if it fails, the next try is `every` records later. */
+    e->snapshot_seq = last;
 }

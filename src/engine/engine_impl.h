@@ -47,6 +47,8 @@ struct engine_batch {
 
 struct engine {
     struct engine_config config;
+    struct engine_committer committer; /* append NULL = the engine itself */
+    bool in_flight;                    /* batch is with the committer */
     struct core *core;
     VEC(struct engine_backend) backends;
     struct engine_queue queue; /* what comes in */
@@ -88,10 +90,13 @@ void engine_plan(struct engine *e, int64_t now_ms);
 /* Append the batch; on failure the core is a replay of the journal again.  urgent: it holds facts
  * of the world only and may use what the journal keeps back for a full disk. */
 MUST_CHECK int engine_commit(struct engine *e, bool urgent, struct err *err);
+/* The same in two: give the batch to the committer; take its outcome. */
+void engine_commit_begin(struct engine *e);
+MUST_CHECK int engine_commit_end(struct engine *e, int rc, const struct err *why, struct err *err);
 /* The core as the journal says. */
 MUST_CHECK int engine_replay(struct engine *e, struct err *err);
-/* Write a snapshot if enough records have come since the last or somebody wants one; a failure only means a longer
- * restart. */
+/* Write a snapshot if enough records have come since the last or somebody wants one; a failure only
+ * means a longer restart. */
 void engine_snapshot_due(struct engine *e);
 MUST_CHECK int engine_snapshot_put(struct engine *e, struct err *err);
 
