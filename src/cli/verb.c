@@ -292,6 +292,9 @@ void verb_list(FILE *out, const char *group)
 
     for (size_t i = 0; VERBS[i] != NULL; i++) {
         for (const struct verb *c = VERBS[i]; c->name != NULL; c++) {
+            if (c->name[0] == '_') {
+                continue; /* for scripts, not for people */
+            }
             if (group == NULL || (strncmp(c->name, group, len) == 0 && c->name[len] == ' ')) {
                 fprintf(out, "  %-18s %s\n", c->name, c->help);
             }

@@ -2,6 +2,7 @@
 first three words: MUSTER MUSTERD SHEPHERD."""
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -30,8 +31,9 @@ users:
 
 
 class Cluster:
-    def __init__(self, folder):
+    def __init__(self, folder, policy):
         self.folder = folder
+        self.text = policy
         self.env = {'PATH': os.path.dirname(MUSTER) + ':' + os.environ['PATH'], 'HOME': folder,
                     'MUSTER_SOCKET': os.path.join(folder, 's'), 'LANG': 'C.UTF-8', 'TZ': 'UTC'}
         for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LSAN_OPTIONS'):
@@ -41,8 +43,7 @@ class Cluster:
         self.daemon = None
 
     def policy_text(self, reserve):
-        import pwd
-        return (POLICY % reserve).replace('USER', pwd.getpwuid(os.geteuid()).pw_name)
+        return (self.text % reserve).replace('USER', pwd.getpwuid(os.geteuid()).pw_name)
 
     def write(self, name, text):
         path = os.path.join(self.folder, name)
@@ -85,10 +86,10 @@ class Cluster:
         return self.job(job)['state']
 
 
-def play():
+def play(policy=POLICY):
     """Tell the stories on one cluster; its exit status."""
     folder = tempfile.mkdtemp(prefix='muster-clid-')
-    c = Cluster(folder)
+    c = Cluster(folder, policy)
     failed = 0
     try:
         c.start()

@@ -693,11 +693,13 @@ def the_job_file_page_has_every_field(c):
 @test
 def completion_is_a_valid_script(c):
     script = c.run('completion', 'bash').stdout
+    path = os.path.dirname(MUSTER) + ':' + os.environ['PATH']
     r = subprocess.run(['bash', '-c', script + '''
         COMP_WORDS=(muster queue l); COMP_CWORD=2; _muster; echo "${COMPREPLY[@]}"
         COMP_WORDS=(muster jou); COMP_CWORD=1; _muster; echo "${COMPREPLY[@]}"
         COMP_WORDS=(muster submit --min); COMP_CWORD=2; _muster; echo "${COMPREPLY[@]}"'''],
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                       env=dict(c.env, PATH=path), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       text=True)
     same((r.stdout, r.stderr), ('list\njournal\n--min-tasks\n', ''))
     same(c.run('completion', 'fish').returncode, 0)
     same(c.run('completion', 'zsh').returncode, 0)
