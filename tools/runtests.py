@@ -94,6 +94,8 @@ def test(variant, folder, options, suites, count):
         os.unlink(log)
     for suite in suites:
         options = options + ['--suite', suite]
+    if 'nightly' not in suites:
+        options = options + ['--no-suite', 'nightly']
     rc = run('meson', 'test', '-C', folder, '--no-rebuild', '--print-errorlogs', *options)
     tests = 0
     if os.path.exists(log):
