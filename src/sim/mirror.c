@@ -117,7 +117,7 @@ static void plan_fully(struct mirror *m, struct core *clone, int64_t at_ms, int6
         size_t i;
 
         core_forget(clone);
-        if (plans == 0) {
+        if (plans == 0 && m->compared % 4 == 0) {
             plan_unchanging(m, clone, at_ms, &decisions);
         } else {
             core_plan(clone, at_ms, &decisions);

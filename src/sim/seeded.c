@@ -14,11 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define QUIET_EVERY 250 /* events between two quiet phases */
-#define QUIET_MS    (1800 * SEEDED_SECOND_MS)
-#define PROBE_MS    (400 * SEEDED_SECOND_MS) /* grace_max + kill + stop_stuck, twice, and some */
-#define LAST_MS     (3600 * SEEDED_SECOND_MS)
-#define LAST_HOURS  400 /* the longest jobs run for hours, one after the other */
+#define QUIET_MS   (1800 * SEEDED_SECOND_MS)
+#define PROBE_MS   (400 * SEEDED_SECOND_MS) /* grace_max + kill + stop_stuck, twice, and some */
+#define LAST_MS    (3600 * SEEDED_SECOND_MS)
+#define LAST_HOURS 400 /* the longest jobs run for hours, one after the other */
 
 /* ---- quiet phases ---- */
 
@@ -223,14 +222,33 @@ static void run_out(struct life *l)
 
 /* ---- life ---- */
 
-/* Two of three faults, on average, each in a life or not. */
-static void begin(struct life *l)
+static bool is_cut(const struct seeded_cut *cut, int64_t event)
 {
-    struct err err = {0};
+    return cut != NULL && event < cut->count && cut->quiets[event];
+}
+
+/* A smaller site, if the failing life was made so. */
+static void cut_site(struct site *s, const struct seeded_cut *cut)
+{
+    size_t i;
+
+    for (i = s->nodes.count; cut != NULL && i-- > 0;) {
+        if (s->nodes.items[i].id < 64 && (cut->nodes >> s->nodes.items[i].id & 1U) != 0) {
+            site_drop_node(s, s->nodes.items[i].name);
+        }
+    }
+    for (i = s->queues.count; cut != NULL && i-- > 0;) {
+        if (s->queues.items[i].id < 64 && (cut->queues >> s->queues.items[i].id & 1U) != 0) {
+            site_drop_queue(s, s->queues.items[i].name);
+        }
+    }
+}
+
+/* Two of three faults, on average, and the site. */
+static void draw_nature(struct life *l)
+{
     unsigned kind;
 
-    l->rng = rng_init(l->options->seed);
-    l->arena = arena_make();
     for (kind = 0; kind < SEEDED_FAULT_COUNT; kind++) {
         l->faults |= life_one_in(l, 3) ? 0U : 1U << kind;
     }
@@ -239,10 +257,37 @@ static void begin(struct life *l)
     l->traits.shares = life_one_in(l, 3);
     l->traits.trouble = life_has(l, SEEDED_FAULT(TASK));
     seeded_site_make(&l->site, &l->rng, &l->traits);
+}
+
+void seeded_site_ids(const struct seeded_options *options, uint64_t *ret_nodes,
+                     uint64_t *ret_queues)
+{
+    struct life l = {.options = options, .rng = rng_init(options->seed)};
+    size_t i;
+
+    draw_nature(&l);
+    for (i = 0; i < l.site.nodes.count; i++) {
+        *ret_nodes |= (uint64_t)1 << (l.site.nodes.items[i].id & 63);
+    }
+    for (i = 0; i < l.site.queues.count; i++) {
+        *ret_queues |= (uint64_t)1 << (l.site.queues.items[i].id & 63);
+    }
+    site_fini(&l.site);
+}
+
+static void begin(struct life *l)
+{
+    struct err err = {0};
+
+    l->rng = rng_init(l->options->seed);
+    l->arena = arena_make();
+    draw_nature(l);
+    cut_site(&l->site, l->options->cut);
     mirror_init(&l->mirror);
     world_prepare(&l->world, SEEDED_ZERO_MS, 0);
     relay_init(&l->relay, l->world.backend);
     l->world.relay = &l->relay;
+    l->world.snapshot_every = 200; /* starts are many */
     l->world.clocked = life_has(l, SEEDED_FAULT(CLOCK));
     l->text = (struct scene_text){&l->world.roll, SEEDED_ZERO_MS};
     l->world.watch = life_watch;
@@ -293,7 +338,7 @@ void seeded_run(const struct seeded_options *options, volatile int64_t *progress
             *progress = i + 1;
         }
         life_event(&l, i);
-        if ((i + 1) % QUIET_EVERY == 0 && !life_failed(&l)) {
+        if ((i + 1) % SEEDED_QUIET_EVERY == 0 && !life_failed(&l) && !is_cut(options->cut, i)) {
             quiet(&l);
         }
     }
@@ -301,7 +346,8 @@ void seeded_run(const struct seeded_options *options, volatile int64_t *progress
         world_settle(&l.world);
         life_recover(&l);
     }
-    if (!life_failed(&l)) {
+    if (!life_failed(&l) && !options->no_end) {
+        ret->ran_out = true;
         run_out(&l);
     }
     if (!life_failed(&l)) {

@@ -42,12 +42,23 @@ enum seeded_fault_index {
 MUST_CHECK int seeded_faults_parse(const char *text, unsigned *ret, struct err *err);
 void seeded_faults_print(unsigned faults, struct str *ret);
 
+/* What does not happen in a life: events and the quiet phases after them, by number from 0, nodes
+ * and queues of the first policy, by id. */
+struct seeded_cut {
+    bool *events;
+    bool *quiets;
+    int64_t count;   /* of both */
+    uint64_t nodes;  /* a bit each, ids above 63 stay */
+    uint64_t queues; /* leaves only */
+};
+
 struct seeded_options {
     uint64_t seed;
     int64_t events;
-    unsigned faults;      /* that may occur; which of them do is up to the seed */
-    bool verbose;         /* every event and decision as a line on stdout */
-    const bool *left_out; /* by event: it does not happen; NULL = all do */
+    unsigned faults;              /* that may occur; which of them do is up to the seed */
+    bool verbose;                 /* every event and decision as a line on stdout */
+    const struct seeded_cut *cut; /* NULL = all happens */
+    bool no_end;                  /* do not wait for all work to run out */
 };
 
 struct seeded_result {
@@ -69,6 +80,8 @@ struct seeded_result {
     int64_t core_us;
     char chain[17];     /* the first digits of the hash of the last record */
     char state[17];     /* and of the state */
+    bool ran_out;       /* it came to the end, where all work runs out */
+    const char *what;   /* did not hold, in the same words each time; NULL = all well */
     struct str failure; /* the first thing that did not hold; empty = all well */
 };
 
@@ -80,5 +93,11 @@ void seeded_result_fini(struct seeded_result *r);
 
 /* The kind of event number `event` (from 0) of this seed, in a word. */
 const char *seeded_event_name(uint64_t seed, int64_t event);
+
+/* The nodes and queues of its first policy, a bit each by id below 64. */
+void seeded_site_ids(const struct seeded_options *options, uint64_t *ret_nodes,
+                     uint64_t *ret_queues);
+
+#define SEEDED_QUIET_EVERY 250 /* events between two quiet phases */
 
 #endif

@@ -42,7 +42,7 @@
 #define MIRROR_EVERY  20
 #else
 #define CHECK_EVERY   8   /* steps between two walks over the state */
-#define COMPARE_EVERY 37  /* rounds between two comparisons of plans */
+#define COMPARE_EVERY 61  /* rounds between two comparisons of plans */
 #define MIRROR_EVERY  200 /* steps between two comparisons of states */
 #endif
 
@@ -52,6 +52,7 @@ void life_fail(struct life *l, const char *what, const char *detail)
         str_addf(&l->result->failure, "event %lld, at %lld ms: %s: %s",
                  (long long)l->result->events, (long long)(l->world.now_ms - SEEDED_ZERO_MS), what,
                  detail);
+        l->result->what = what;
     }
     l->world.stopped = true;
 }

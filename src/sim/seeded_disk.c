@@ -47,6 +47,7 @@ int life_open_disk(struct life *l, struct err *err)
     witness_init(&l->witness);
     l->witness.state = state_of;
     l->witness.state_ctx = l;
+    l->witness.disk = l->disk;
     l->world.disk = l->disk;
     l->relay.disk = l->disk;
     rc = open_journal(l, err);
@@ -78,8 +79,7 @@ void life_arm_crash(struct life *l)
         return;
     }
     torndisk_arm(l->disk, TORNDISK_CRASH, rng_range(&l->rng, 1, REACH[rng_below(&l->rng, 3)]), 1);
-    l->witness.keeps = true;
-    l->witness.takes_state = life_one_in(l, 4);
+    l->witness.takes_state = life_one_in(l, 8);
 }
 
 void life_arm_disk(struct life *l)
@@ -89,7 +89,6 @@ void life_arm_disk(struct life *l)
     }
     torndisk_arm(l->disk, life_one_in(l, 2) ? TORNDISK_EIO : TORNDISK_SYNC,
                  rng_range(&l->rng, 1, 12), rng_range(&l->rng, 1, 6));
-    l->witness.keeps = true;
 }
 
 void life_fill_disk(struct life *l)
@@ -102,7 +101,6 @@ void life_fill_disk(struct life *l)
         return;
     }
     torndisk_set_room(l->disk, torndisk_used_bytes(l->disk) + rng_range(&l->rng, 0, 60000));
-    l->witness.keeps = true;
     vec_push(&l->turns, turn);
 }
 
@@ -289,7 +287,6 @@ static void start_daemon(struct life *l, bool crashed)
         l->witness.real = l->real;
         take_what_survived(l, &state);
         witness_settle(&l->witness);
-        l->witness.keeps = torndisk_used_bytes(l->disk) > 0 && l->witness.keeps;
     }
     if (life_failed(l)) {
         return;
@@ -383,8 +380,11 @@ static void judge(struct life *l, const char *file, int64_t byte)
         l->real = NULL;
     }
     if (rc != 0 && rc != ERR_JOURNAL_DAMAGED && rc != ERR_JOURNAL_NEWER) {
-        str_addf(&l->result->failure, "event %lld: damage at %s is called %s: %s",
-                 (long long)l->result->events, text, err_name((enum err_code)rc), err.text);
+        struct str said = {0};
+
+        str_addf(&said, "%s: %s (%s)", text, err.text, err_name((enum err_code)rc));
+        life_fail(l, "damage has another name", said.text);
+        str_fini(&said);
     }
     torndisk_rewind(l->disk);
 }

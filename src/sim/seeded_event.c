@@ -385,7 +385,8 @@ void life_event(struct life *l, int64_t event)
     l->rng = rng_of(l->options->seed, event);
     kind = draw_kind(&l->rng);
     settles = life_one_in(l, 2);
-    if (l->options->left_out != NULL && l->options->left_out[event]) {
+    if (l->options->cut != NULL && event < l->options->cut->count &&
+        l->options->cut->events[event]) {
         return;
     }
     if (l->options->verbose) {

@@ -127,6 +127,11 @@ void torndisk_disarm(struct torndisk *d)
     d->fault = TORNDISK_NO_FAULT;
 }
 
+bool torndisk_may_fail(const struct torndisk *d)
+{
+    return d->fault != TORNDISK_NO_FAULT || d->room_bytes >= 0;
+}
+
 void torndisk_set_unreadable(struct torndisk *d, bool unreadable)
 {
     d->unreadable = unreadable;

@@ -40,6 +40,8 @@ void torndisk_free(struct torndisk *d);
  */
 void torndisk_arm(struct torndisk *d, enum torndisk_fault fault, int64_t after, int64_t count);
 void torndisk_disarm(struct torndisk *d);
+/* May a change fail now?  Armed, or with an end of its room. */
+bool torndisk_may_fail(const struct torndisk *d);
 /* Reads fail (true) or work again. */
 void torndisk_set_unreadable(struct torndisk *d, bool unreadable);
 /* So many bytes for all files together; -1 = endless. */

@@ -56,7 +56,7 @@ static int append(struct witness *w, struct journal_record *records, size_t coun
 {
     int rc;
 
-    if (w->keeps) {
+    if (torndisk_may_fail(w->disk)) {
         remember(w, records, count);
     }
     rc = urgent ? journal_append_urgent(w->real, records, count, err)

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "journal/journal.h"
+#include "sim/torndisk.h"
 
 #define WITNESS_TRIES_MAX 8 /* batches; of more, the newest */
 
@@ -23,7 +24,7 @@ struct witness_try {
 struct witness {
     struct journal base; /* what the engine sees */
     struct journal *real;
-    bool keeps; /* remember what is tried from now on */
+    const struct torndisk *disk; /* what is tried while it may fail is remembered */
     bool takes_state;
     void (*state)(void *ctx, struct str *ret); /* the core's, now */
     void *state_ctx;

@@ -46,7 +46,7 @@ int world_open(struct world *w, struct err *err)
     const struct engine_config config = {
         .journal = w->journal,
         .hooks = {.ctx = w, .durable = world_durable, .cpu_us = world_cpu_us},
-        .snapshot_every = 500,
+        .snapshot_every = w->snapshot_every,
         .plans_max = w->plans_max,
     };
     int rc = engine_open(&config, &w->engine, err);
@@ -65,6 +65,7 @@ void world_prepare(struct world *w, int64_t now_ms, int plans_max)
     *w = (struct world){.backend = virtual_new("local")};
     w->now_ms = now_ms;
     w->plans_max = plans_max;
+    w->snapshot_every = 500;
     w->engine_next_ms = INT64_MAX;
     virtual_run_until(w->backend, now_ms);
 }

@@ -32,6 +32,7 @@ struct world {
     bool clocked;
     int64_t wall_ms; /* what the daemon's wall clock is ahead of now_ms */
     struct clock clock;
+    int64_t snapshot_every; /* records */
     int plans_max;          /* plans in one commit, 0 = as many as there are */
     int64_t engine_next_ms; /* what the last step asked for, in the world's time */
     bool stopped;           /* nothing happens any more: set by who watches */
