@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random small cases through the real core, judged by the rules of quota_model.py.
 
-usage: check_random.py [--cases N] [--seed S] [--mode M] [--save DIR] [--as-is] --sim PROGRAM
+usage: check_random.py [--cases N] [--seed S] [--mode M] [--workers W] [--save DIR] [--as-is]
+           --sim PROGRAM
 
 PROGRAM is run as `PROGRAM case FILE...` and prints one JSON object a case.  What is asked of the
 settled outcome: nothing past a limit, a lend or a borrow limit; no task too many on a node and no
@@ -10,18 +11,21 @@ lawful victim that could not have stayed; non-preemptible jobs were never stoppe
 case that still fails is printed, and written to DIR.  TAP on standard output.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
+import time
 
 from quota_model import Queue, pack
 from random_case import MODES, Case, random_case
 
 STATES_MAX = 600  # of an exploration; a case that needs more is not judged by it
 JOBS_MAX = 10  # likewise
+BATCH = 200  # cases a process of the program
 
 
 # ---- what the program made of the cases ----
@@ -33,7 +37,7 @@ def run_cases(sim, cases):
         for case in cases:
             paths.append(os.path.join(folder, case.name + ".json"))
             with open(paths[-1], "w") as f:
-                json.dump(case.to_json(), f)
+                f.write(json.dumps(case.to_json()))
         done = subprocess.run(sim + ["case"] + paths, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=600, check=False)
     outcomes = {}
@@ -297,27 +301,36 @@ def report(sim, case, wrong, save, as_is):
         print("# %s" % json.dumps(text))
 
 
+def case_named(mode, name):
+    return random_case(random.Random(name), mode, name)
+
+
+def check_batch(job):
+    """[(name, what is wrong)] of the cases of a batch that fail, and the last words of the program."""
+    sim, mode, names = job
+    cases = [case_named(mode, name) for name in names]
+    outcomes, errors = run_cases(sim, cases)
+    verdicts = [(case.name, judge(case, outcomes.get(case.name))) for case in cases]
+    return [row for row in verdicts if row[1]], errors.strip()[-300:]
+
+
 def check_mode(sim, mode, count, args):
     """True if all cases of the mode hold; the first few that do not are made small and shown."""
     names = ["%s-%d-%d" % (mode, args.seed, i) for i in range(count)]
-    cases = [random_case(random.Random(name), mode, name) for name in names]
-    outcomes, errors = {}, ""
-    for i in range(0, len(cases), 200):
-        more, errors = run_cases(sim, cases[i:i + 200])
-        outcomes.update(more)
-    bad = []
-    for case in cases:
-        wrong = judge(case, outcomes.get(case.name))
-        if wrong:
-            bad.append((case, wrong))
+    batches = [(sim, mode, names[i:i + BATCH]) for i in range(0, count, BATCH)]
+    bad, errors = [], ""
+    with concurrent.futures.ProcessPoolExecutor(args.workers) as pool:
+        for more, said in pool.map(check_batch, batches):
+            bad += more
+            errors = said if more else errors
     if bad:
-        print("# %d of %d fail; %s" % (len(bad), count, errors.strip()[-300:]))
+        print("# %d of %d fail; %s" % (len(bad), count, errors))
     shown = set()
-    for case, wrong in bad:
+    for name, wrong in bad:
         kind = wrong.split(":")[0]
         if kind not in shown:  # one of each kind
             shown.add(kind)
-            report(sim, case, wrong, args.save, args.as_is)
+            report(sim, case_named(mode, name), wrong, args.save, args.as_is)
     return not bad
 
 
@@ -329,7 +342,9 @@ def main():
     parser.add_argument("--save", help="folder for the cases that fail")
     parser.add_argument("--as-is", action="store_true", help="do not make failing cases small")
     parser.add_argument("--sim", required=True, help="the program, with arguments if need be")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
+    began = time.monotonic()
     modes = args.mode or MODES
     failed = 0
     print("1..%d" % len(modes))
@@ -339,6 +354,7 @@ def main():
         failed += not fine
         print("%sok %d - %d random cases, %s" % ("" if fine else "not ", i + 1, count, mode))
         sys.stdout.flush()
+    print("# %d cases a second" % (args.cases / (time.monotonic() - began)))
     print("# %d passed, %d failed" % (len(modes) - failed, failed))
     return 1 if failed else 0
 
