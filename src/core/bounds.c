@@ -1,6 +1,5 @@
 #include "core/bounds.h"
 
-#include "base/mem.h"
 #include "base/minmax.h"
 #include "core/order.h"
 #include "core/prey.h"
@@ -135,31 +134,6 @@ bool bounds_refuse(const struct bounds *b, const struct job *j)
     return true;
 }
 
-/* The least that its waiting jobs ask, pool by pool, and their highest priority. */
-static void know_wants(struct core *c, struct queue *q)
-{
-    if (q->wants_known && q->wants_stamp == c->site_stamp) {
-        return;
-    }
-    q->least_gu = mem_resize(q->least_gu, c->pools.count, sizeof(q->least_gu[0]));
-    q->highest = INT64_MIN;
-    for (size_t p = 0; p < c->pools.count; p++) {
-        q->least_gu[p] = INT64_MAX;
-    }
-    for (size_t i = 0; i < q->shapes.count; i++) {
-        struct shape *s = q->shapes.items[i];
-
-        q->highest = max64(q->highest, s->ask->priority);
-        for (size_t p = 0; p < c->pools.count; p++) {
-            int64_t need = shape_need_gu(c, s, (int)p);
-
-            q->least_gu[p] = need >= 0 ? min64(q->least_gu[p], need) : q->least_gu[p];
-        }
-    }
-    q->wants_known = true;
-    q->wants_stamp = c->site_stamp;
-}
-
 bool bounds_refuse_leaf(const struct bounds *b, int leaf)
 {
     struct core *c = b->c;
@@ -171,7 +145,7 @@ bool bounds_refuse_leaf(const struct bounds *b, int leaf)
     if (c->heads.count > 0 || c->policy->fair_share == FAIR_TAKE) {
         return false;
     }
-    know_wants(c, q);
+    shape_know_wants(c, q);
     if (units_own_below(c, leaf, q->highest)) {
         return false;
     }

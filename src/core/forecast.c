@@ -340,18 +340,6 @@ static struct job *leaf_head(struct core *c, const struct queue *q, int64_t now_
     return best;
 }
 
-static int64_t oldest_age(struct queue *q)
-{
-    if (!q->oldest_known) {
-        q->oldest_ms = INT64_MAX;
-        for (size_t i = 0; i < q->shapes.count; i++) {
-            q->oldest_ms = min64(q->oldest_ms, omap_first(&q->shapes.items[i]->waiting)->key.a);
-        }
-        q->oldest_known = true;
-    }
-    return q->oldest_ms;
-}
-
 void forecast_heads(struct core *c, int64_t now_ms)
 {
     bool timed = false;
@@ -369,7 +357,7 @@ void forecast_heads(struct core *c, int64_t now_ms)
             continue;
         }
         drain_ms = q->row->drain_after_ms;
-        age = drain_ms != POLICY_NONE ? oldest_age(q) : INT64_MAX;
+        age = drain_ms != POLICY_NONE ? shape_oldest_ms(q) : INT64_MAX;
         if (!timed && (drain_ms == POLICY_NONE || now_ms - age < drain_ms)) {
             if (drain_ms != POLICY_NONE) {
                 plan_again(c, age + drain_ms, now_ms);

@@ -9,12 +9,20 @@
 #include <string.h>
 
 struct key { /* what a leaf's candidate is compared by, where no sibling is looked at */
-    struct job *job;
+    bool is;
+    int leaf;
+    int64_t priority;
+    int64_t age_ms;
+    int64_t id;
     int pool;
     int64_t need_gu;
     int height; /* of the smallest subtree whose reserve covers it; HEIGHT_NONE */
     bool entitled;
 };
+
+/* How closely a leaf was looked at: its key is the best that any job of it could be, by what the
+ * leaf knows of all of them; or by its shapes; or it is that of the job that was tried. */
+enum look { LOOK_LEAF, LOOK_SHAPES, LOOK_JOB };
 
 #define HEIGHT_NONE (QUEUE_DEPTH_MAX + 1)
 
@@ -28,7 +36,7 @@ struct order {
     int64_t now_ms;
     struct key *keys;      /* by queue: the best candidate of its subtree */
     struct winners *inner; /* by queue; [count] is the root */
-    bool *exact;           /* by leaf: its key is that of a job that was tried */
+    enum look *look;       /* by leaf */
     int last;              /* leaf of the last one given, -1 = none */
     const struct bounds *bounds;
     int *seat;      /* by queue: its place among its siblings */
@@ -139,6 +147,20 @@ static struct job *first_of_leaf(struct order *o, const struct queue *q)
     return best;
 }
 
+static void key_of_need(const struct order *o, int leaf, int pool, int64_t need_gu, struct key *k)
+{
+    int cover = need_gu < 0 ? -1 : quota_cover(o->c->queues, leaf, pool, need_gu);
+
+    if (need_gu >= 0 && (k->pool < 0 || cover >= 0)) {
+        k->pool = pool;
+        k->need_gu = need_gu;
+    }
+    if (cover >= 0) {
+        k->height = o->c->queues->items[cover].height;
+        k->entitled = true;
+    }
+}
+
 /* The pool that speaks for it: the first one whose reserve covers it on some level, else the first.
  */
 static void fill_key(struct order *o, struct job *j, struct key *k)
@@ -146,30 +168,33 @@ static void fill_key(struct order *o, struct job *j, struct key *k)
     int count;
     const int *pools = order_pools(o->c, j, &count);
 
-    *k = (struct key){.job = j, .pool = -1, .height = HEIGHT_NONE};
-    for (int i = 0; i < count; i++) {
-        int64_t need = shape_need_gu(o->c, j->shape, pools[i]);
-        int cover = need < 0 ? -1 : quota_cover(o->c->queues, j->queue, pools[i], need);
-
-        if (need >= 0 && (k->pool < 0 || cover >= 0)) {
-            k->pool = pools[i];
-            k->need_gu = need;
-        }
-        if (cover >= 0) {
-            k->height = o->c->queues->items[cover].height;
-            k->entitled = true;
-            return;
-        }
+    *k = (struct key){.is = true,
+                      .leaf = j->queue,
+                      .priority = j->ask->priority,
+                      .age_ms = j->age_ms,
+                      .id = j->id,
+                      .pool = -1,
+                      .height = HEIGHT_NONE};
+    for (int i = 0; i < count && !k->entitled; i++) {
+        key_of_need(o, j->queue, pools[i], shape_need_gu(o->c, j->shape, pools[i]), k);
     }
     if (k->pool < 0 && count > 0) {
         k->pool = pools[0];
     }
 }
 
+static bool key_earlier(const struct key *a, const struct key *b)
+{
+    if (a->priority != b->priority) {
+        return a->priority > b->priority;
+    }
+    return a->age_ms != b->age_ms ? a->age_ms < b->age_ms : a->id < b->id;
+}
+
 /* The best that any job of the leaf which may still start could be: component by component the
  * least, so no job of it comes before this key.  Only a leaf that wins with it is looked at
  * closely. */
-static void fill_hope(struct order *o, const struct queue *q, struct key *k)
+static void look_at_shapes(struct order *o, struct queue *q, struct key *k)
 {
     *k = (struct key){0};
     if (q->row->state == QUEUE_CLOSED || bounds_refuse_leaf(o->bounds, q->index)) {
@@ -192,15 +217,44 @@ static void fill_hope(struct order *o, const struct queue *q, struct key *k)
             continue;
         }
         fill_key(o, j, &one);
-        if (k->job == NULL) {
+        if (!k->is) {
             *k = one;
             continue;
         }
-        k->job = order_earlier(j, k->job) ? j : k->job;
+        if (key_earlier(&one, k)) {
+            k->priority = one.priority;
+            k->age_ms = one.age_ms;
+            k->id = one.id;
+        }
         k->height = one.height < k->height ? one.height : k->height;
         k->need_gu = one.need_gu < k->need_gu ? one.need_gu : k->need_gu;
         k->entitled = k->entitled || one.entitled;
     }
+}
+
+/* The same from what the leaf knows of all that wait in it, without a look at any.  Where several
+ * pools may speak for its jobs their keys cannot be told apart so. */
+static enum look look_at_leaf(struct order *o, struct queue *q, struct key *k)
+{
+    int64_t least;
+
+    if (o->c->pools.count != 1) {
+        look_at_shapes(o, q, k);
+        return LOOK_SHAPES;
+    }
+    *k = (struct key){0};
+    if (q->row->state == QUEUE_CLOSED || bounds_refuse_leaf(o->bounds, q->index)) {
+        return LOOK_LEAF;
+    }
+    shape_know_wants(o->c, q);
+    least = q->least_gu[0];
+    *k = (struct key){.is = true,
+                      .leaf = q->index,
+                      .priority = q->highest,
+                      .age_ms = shape_oldest_ms(q),
+                      .height = HEIGHT_NONE};
+    key_of_need(o, q->index, 0, least == INT64_MAX ? -1 : least, k);
+    return LOOK_LEAF;
 }
 
 /* ---- between siblings ---- */
@@ -225,8 +279,8 @@ static int compare_shares(const struct order *o, int a, int b)
     const struct queue *qb = &o->c->queues->items[b];
     const struct key *ka = &o->keys[a];
     const struct key *kb = &o->keys[b];
-    int64_t sa = quota_borrowed_after(o->c->queues, ka->pool, a, ka->job->queue, ka->need_gu);
-    int64_t sb = quota_borrowed_after(o->c->queues, kb->pool, b, kb->job->queue, kb->need_gu);
+    int64_t sa = quota_borrowed_after(o->c->queues, ka->pool, a, ka->leaf, ka->need_gu);
+    int64_t sb = quota_borrowed_after(o->c->queues, kb->pool, b, kb->leaf, kb->need_gu);
     int64_t wa = qa->row->weight;
     int64_t wb = qb->row->weight;
     int128 left, right;
@@ -260,21 +314,20 @@ static bool comes_first(const struct order *o, int a, int b)
         ka->pool >= 0) {
         verdict = compare_shares(o, a, b);
     }
-    if (verdict == 0 && ka->job->ask->priority == kb->job->ask->priority &&
-        o->c->policy->decay_half_life_ms > 0) {
+    if (verdict == 0 && ka->priority == kb->priority && o->c->policy->decay_half_life_ms > 0) {
         int128 lately = decay_used(o->c, a, o->now_ms) - decay_used(o->c, b, o->now_ms);
 
         verdict = lately < 0 ? -1 : lately > 0;
     }
-    return verdict != 0 ? verdict < 0 : order_earlier(ka->job, kb->job);
+    return verdict != 0 ? verdict < 0 : key_earlier(ka, kb);
 }
 
 static int better(const struct order *o, int a, int b)
 {
-    if (a < 0 || o->keys[a].job == NULL) {
+    if (a < 0 || !o->keys[a].is) {
         return b;
     }
-    if (b < 0 || o->keys[b].job == NULL) {
+    if (b < 0 || !o->keys[b].is) {
         return a;
     }
     return comes_first(o, a, b) ? a : b;
@@ -312,10 +365,10 @@ static void replay_up(struct order *o, int leaf)
     }
 }
 
-static void order_update(struct order *o, int leaf)
+static void look_closer(struct order *o, int leaf)
 {
-    o->exact[leaf] = false;
-    fill_hope(o, &o->c->queues->items[leaf], &o->keys[leaf]);
+    o->look[leaf] = LOOK_SHAPES;
+    look_at_shapes(o, &o->c->queues->items[leaf], &o->keys[leaf]);
     replay_up(o, leaf);
 }
 
@@ -359,7 +412,7 @@ static void build(struct order *o)
         struct winners *w = &o->inner[q >= 0 ? q : c->queues->count];
 
         if (q >= 0 && queue_is_leaf(&c->queues->items[q])) {
-            fill_hope(o, &c->queues->items[q], &o->keys[q]);
+            o->look[q] = look_at_leaf(o, &c->queues->items[q], &o->keys[q]);
             continue;
         }
         for (int k = w->size - 1; k >= 1; k--) {
@@ -383,7 +436,7 @@ struct order *order_make(struct core *c, int64_t now_ms)
     o->keys = arena_new(c->plan_arena, count + 1, sizeof(o->keys[0]));
     o->inner = arena_new(c->plan_arena, count + 1, sizeof(o->inner[0]));
     o->is_short = arena_new(c->plan_arena, c->pools.count + 1, sizeof(o->is_short[0]));
-    o->exact = arena_new(c->plan_arena, count + 1, sizeof(o->exact[0]));
+    o->look = arena_new(c->plan_arena, count + 1, sizeof(o->look[0]));
     o->last = -1;
     o->bounds = bounds_make(c);
     o->seat = arena_new(c->plan_arena, count + 1, sizeof(o->seat[0]));
@@ -406,7 +459,7 @@ static int winning_leaf(const struct order *o)
 {
     int winner = o->inner[o->c->queues->count].at[1];
 
-    return winner >= 0 && o->keys[winner].job != NULL ? o->keys[winner].job->queue : -1;
+    return winner >= 0 && o->keys[winner].is ? o->keys[winner].leaf : -1;
 }
 
 /* Try the leaf's first job.  True: it can, and it is still its turn; its trial is on the ledgers.
@@ -421,10 +474,10 @@ static bool try_leaf(struct order *o, int leaf, struct job *j, struct trial *ret
     if (!trial_job(c, j, o->now_ms, ret)) {
         mark_failed(c, j);
         forecast_blocked(c, j, o->now_ms);
-        order_update(o, leaf);
+        look_closer(o, leaf);
         return false;
     }
-    if (o->exact[leaf]) {
+    if (o->look[leaf] == LOOK_JOB) {
         return true;
     }
     /* the key was a hope: with its own it may have to wait for others (keys are of the ledgers
@@ -432,7 +485,7 @@ static bool try_leaf(struct order *o, int leaf, struct job *j, struct trial *ret
     trial_undo(c, ret, mark);
     forecast_load(c);
     fill_key(o, j, &o->keys[leaf]);
-    o->exact[leaf] = true;
+    o->look[leaf] = LOOK_JOB;
     replay_up(o, leaf);
     if (winning_leaf(o) == leaf) {
         bool again;
@@ -450,14 +503,19 @@ struct job *order_next(struct order *o, bool entitled, struct trial *ret)
     int leaf;
 
     if (o->last >= 0) {
-        order_update(o, o->last); /* what was decided last changed its leaf */
+        look_closer(o, o->last); /* what was decided last changed its leaf */
         o->last = -1;
     }
     while ((leaf = winning_leaf(o)) >= 0 && (!entitled || o->keys[leaf].entitled)) {
-        struct job *j = first_of_leaf(o, &o->c->queues->items[leaf]);
+        struct job *j;
 
+        if (o->look[leaf] == LOOK_LEAF) {
+            look_closer(o, leaf);
+            continue;
+        }
+        j = first_of_leaf(o, &o->c->queues->items[leaf]);
         if (j == NULL) {
-            order_update(o, leaf);
+            look_closer(o, leaf);
         } else if (try_leaf(o, leaf, j, ret)) {
             o->last = leaf;
             return j;
@@ -467,7 +525,10 @@ struct job *order_next(struct order *o, bool entitled, struct trial *ret)
     return NULL;
 }
 
-bool order_has_candidate(const struct order *o, int leaf)
+bool order_has_candidate(struct order *o, int leaf)
 {
-    return o->keys[leaf].job != NULL;
+    if (o->keys[leaf].is && o->look[leaf] == LOOK_LEAF) {
+        look_closer(o, leaf);
+    }
+    return o->keys[leaf].is;
 }

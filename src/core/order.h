@@ -1,9 +1,9 @@
 /* order - whose turn it is: between leaves by the tree, inside a leaf by priority and age.
  *
  * Each leaf offers its first job that can start; what fails is remembered.  A leaf first stands
- * with the best that any of its jobs could be, and is tried only when it wins with that.  A winner
- * tree at every inner queue keeps the best of its children, so one leaf's change costs the depth
- * times the log of the siblings.
+ * with the best that any of its jobs could be, is looked at more closely when it wins with that,
+ * and is tried only when it still wins.  A winner tree at every inner queue keeps the best of its
+ * children, so one leaf's change costs the depth times the log of the siblings.
  */
 #ifndef MUSTER_CORE_ORDER_H
 #define MUSTER_CORE_ORDER_H
@@ -18,7 +18,7 @@ struct order *order_make(struct core *c, int64_t now_ms);
  * nobody can.  The caller ends ret before the next call. */
 struct job *order_next(struct order *o, bool entitled, struct trial *ret);
 /* Does the leaf have a job that might still start? */
-bool order_has_candidate(const struct order *o, int leaf);
+bool order_has_candidate(struct order *o, int leaf);
 /* The pools of a job in the order they are tried; count into ret_count, lent. */
 const int *order_pools(struct core *c, const struct job *j, int *ret_count);
 

@@ -1,6 +1,7 @@
 #include "core/shape.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 #include "core/codec.h"
 #include "core/place.h"
 #include "core/state.h"
@@ -114,6 +115,42 @@ int64_t shape_need_gu(struct core *c, struct shape *s, int pool)
         s->need_stamp = c->site_stamp;
     }
     return s->need_gu[pool];
+}
+
+void shape_know_wants(struct core *c, struct queue *q)
+{
+    if (q->wants_known && q->wants_stamp == c->site_stamp) {
+        return;
+    }
+    q->least_gu = mem_resize(q->least_gu, c->pools.count, sizeof(q->least_gu[0]));
+    q->highest = INT64_MIN;
+    for (size_t p = 0; p < c->pools.count; p++) {
+        q->least_gu[p] = INT64_MAX;
+    }
+    for (size_t i = 0; i < q->shapes.count; i++) {
+        struct shape *s = q->shapes.items[i];
+
+        q->highest = max64(q->highest, s->ask->priority);
+        for (size_t p = 0; p < c->pools.count; p++) {
+            int64_t need = shape_need_gu(c, s, (int)p);
+
+            q->least_gu[p] = need >= 0 ? min64(q->least_gu[p], need) : q->least_gu[p];
+        }
+    }
+    q->wants_known = true;
+    q->wants_stamp = c->site_stamp;
+}
+
+int64_t shape_oldest_ms(struct queue *q)
+{
+    if (!q->oldest_known) {
+        q->oldest_ms = INT64_MAX;
+        for (size_t i = 0; i < q->shapes.count; i++) {
+            q->oldest_ms = min64(q->oldest_ms, omap_first(&q->shapes.items[i]->waiting)->key.a);
+        }
+        q->oldest_known = true;
+    }
+    return q->oldest_ms;
 }
 
 /* Position of the shape in its leaf, which keeps them by id; where it would go if it is not there.

@@ -19,6 +19,11 @@ void shape_leave(struct core *c, struct job *j);
  * profile.  Kept until the site changes. */
 int64_t shape_need_gu(struct core *c, struct shape *s, int pool);
 
+/* Fill the leaf's least_gu and highest, of all that wait in it, where they are not known. */
+void shape_know_wants(struct core *c, struct queue *leaf);
+/* Age of the oldest that waits in the leaf, INT64_MAX = none. */
+int64_t shape_oldest_ms(struct queue *leaf);
+
 /* FNV-1a of a text, >= 0: the same on every machine. */
 int64_t shape_text_hash(const char *text);
 
