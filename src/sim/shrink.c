@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 struct shrinker {
+    const struct shrink_job *job;
     struct seeded_options *options;
     struct seeded_cut *cut;
     struct shrink_end want;
@@ -53,13 +54,15 @@ static void live(const struct seeded_options *options, struct shared *shared)
     (void)snprintf(shared->end.text, sizeof(shared->end.text), "%s", r.failure.text);
 }
 
-int shrink_try(const struct seeded_options *options, struct shrink_end *ret, struct err *err)
+int shrink_try_life(void *ctx, const struct seeded_options *options, struct shrink_end *ret,
+                    struct err *err)
 {
     struct shared *shared =
         mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status = 0;
     pid_t child;
 
+    (void)ctx;
     if (shared == MAP_FAILED) {
         return err_set(err, ERR_IO, "no memory to share: %s", strerror(errno));
     }
@@ -92,7 +95,7 @@ static bool fails(struct shrinker *s)
     struct shrink_end end;
 
     s->tries++;
-    return shrink_try(s->options, &end, NULL) == 0 && end.failed &&
+    return s->job->try_life(s->job->ctx, s->options, &end, NULL) == 0 && end.failed &&
            strcmp(end.what, s->want.what) == 0;
 }
 
@@ -207,12 +210,14 @@ static void shrink_faults(struct shrinker *s)
     }
 }
 
-int shrink_run(struct seeded_options *options, struct seeded_cut *cut, int64_t budget_s,
-               struct shrink_end *ret, struct err *err)
+int shrink_run(const struct shrink_job *job, struct shrink_end *ret, struct err *err)
 {
-    struct shrinker s = {.options = options, .cut = cut, .until_s = now_s() + budget_s};
+    struct shrinker s = {.job = job,
+                         .options = job->options,
+                         .cut = job->cut,
+                         .until_s = now_s() + job->budget_s};
     uint64_t nodes = 0, queues = 0;
-    int rc = shrink_try(options, &s.want, err);
+    int rc = job->try_life(job->ctx, s.options, &s.want, err);
 
     if (rc != 0) {
         return rc;
@@ -220,13 +225,13 @@ int shrink_run(struct seeded_options *options, struct seeded_cut *cut, int64_t b
     if (!s.want.failed) {
         return err_set(err, ERR_INVALID, "this life does not fail: there is nothing to shrink");
     }
-    options->events = s.want.event;
-    options->no_end = !s.want.ran_out;
+    s.options->events = s.want.event;
+    s.options->no_end = !s.want.ran_out;
     shrink_faults(&s);
     shrink_events(&s);
-    seeded_site_ids(options, &nodes, &queues);
-    shrink_bits(&s, &cut->nodes, nodes);
-    shrink_bits(&s, &cut->queues, queues);
+    seeded_site_ids(s.options, &nodes, &queues);
+    shrink_bits(&s, &s.cut->nodes, nodes);
+    shrink_bits(&s, &s.cut->queues, queues);
     shrink_events(&s);
-    return shrink_try(options, ret, err);
+    return job->try_life(job->ctx, s.options, ret, err);
 }

@@ -18,14 +18,23 @@ struct shrink_end { /* of one life */
     char text[400]; /* in full */
 };
 
-/* Run a life in a process of its own.  ERR_IO: it could not be begun. */
-MUST_CHECK int shrink_try(const struct seeded_options *options, struct shrink_end *ret,
-                          struct err *err);
+/* Run a life and say how it ended. */
+typedef int shrink_try(void *ctx, const struct seeded_options *options, struct shrink_end *ret,
+                       struct err *err);
 
-/* options->cut must be writable through cut and is left at the smallest found; options->events and
- * faults too.  budget_s: begin no further try after so many seconds.  ERR_INVALID: the life does
- * not fail. */
-MUST_CHECK int shrink_run(struct seeded_options *options, struct seeded_cut *cut, int64_t budget_s,
-                          struct shrink_end *ret, struct err *err);
+/* In a process of its own; ctx is not used.  ERR_IO: it could not be begun. */
+MUST_CHECK int shrink_try_life(void *ctx, const struct seeded_options *options,
+                               struct shrink_end *ret, struct err *err);
+
+struct shrink_job {
+    struct seeded_options *options; /* events and faults are left at the fewest found */
+    struct seeded_cut *cut;         /* of the options; what is cut is added to it */
+    int64_t budget_s;               /* begin no further try after so many seconds */
+    shrink_try *try_life;
+    void *ctx;
+};
+
+/* ret: how the smallest ends.  ERR_INVALID: the life does not fail. */
+MUST_CHECK int shrink_run(const struct shrink_job *job, struct shrink_end *ret, struct err *err);
 
 #endif

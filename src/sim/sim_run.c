@@ -270,6 +270,10 @@ int sim_shrink(int argc, char **argv)
     struct run_options o = usual();
     struct seeded_options options;
     struct seeded_cut cut;
+    const struct shrink_job job = {.options = &options,
+                                   .cut = &cut,
+                                   .budget_s = o.budget_s,
+                                   .try_life = shrink_try_life};
     struct shrink_end end;
     struct err err = {0};
     int rc = parse(argc, argv, &o);
@@ -280,7 +284,7 @@ int sim_shrink(int argc, char **argv)
     if (rc != 0) {
         return rc;
     }
-    rc = shrink_run(&options, &cut, o.budget_s, &end, &err);
+    rc = shrink_run(&job, &end, &err);
     if (rc != 0) {
         (void)fprintf(stderr, "muster-sim: %s: %s\n", err_name((enum err_code)rc), err.text);
         rc = 2;

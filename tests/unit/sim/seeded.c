@@ -9,7 +9,7 @@
 
 static void the_same_seed_is_the_same_life(void **state)
 {
-    const struct seeded_options options = {.seed = 42, .events = 120};
+    const struct seeded_options options = {.seed = 42, .events = 120, .faults = SEEDED_ALL_FAULTS};
     struct seeded_result one, two;
 
     (void)state;
@@ -24,6 +24,10 @@ static void the_same_seed_is_the_same_life(void **state)
     assert_int_equal(one.starts, two.starts);
     assert_int_equal(one.evictions, two.evictions);
     assert_int_equal(one.refused, two.refused);
+    assert_int_equal(one.crashes, two.crashes);
+    assert_int_equal(one.disk_faults, two.disk_faults);
+    assert_string_equal(one.chain, two.chain);
+    assert_string_equal(one.state, two.state);
     seeded_result_fini(&one);
     seeded_result_fini(&two);
 }
