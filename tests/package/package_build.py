@@ -47,8 +47,8 @@ def set_version(sources, version):
 
 def build_command(check):
     options = "" if check else "nocheck "
-    return ["env", f"DEB_BUILD_OPTIONS={options}parallel=2 terse", "nice", "dpkg-buildpackage", "-us",
-            "-uc", "-b"]
+    return ["env", f"DEB_BUILD_OPTIONS={options}parallel=2 terse", "nice", "dpkg-buildpackage", "-d",
+            "-us", "-uc", "-b"]
 
 
 def built(place, version):

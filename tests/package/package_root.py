@@ -47,6 +47,10 @@ class Root:
         if done.returncode != 0:
             raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
 
+    def close(self):
+        """Forget what was done in it."""
+        self.call("umount", "--lazy", "--recursive", os.path.dirname(self.dir))
+
     def path(self, inside):
         return self.dir + inside
 
