@@ -56,6 +56,7 @@ struct backend_job { /* all that a start needs; lent */
     const struct backend_node *nodes; /* one for each node id that tasks name */
     size_t node_count;
     struct backend_spec spec;
+    bool sandbox; /* asked for by the job, or required by its queue */
 };
 
 struct backend_task { /* one task of an attempt */

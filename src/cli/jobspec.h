@@ -61,6 +61,8 @@ enum jobspec_kind {
       "may be taken back (default for training)")                                                  \
     X(INDEPENDENT, 0, "independent", NULL, "independent", FLAG, false,                             \
       "the tasks do not talk to each other (needed for gangs on slices)")                          \
+    X(SANDBOX, 0, "sandbox", NULL, "sandbox", FLAG, false,                                         \
+      "fence the tasks off from the rest of their node")                                           \
     X(TIME, 'T', "time", "TIME", "time_limit", SPAN, false,                                        \
       "stop each attempt after this time, e.g. 12h")                                               \
     X(PREDICTED, 0, "predicted", "TIME", "predicted", SPAN, false, "how long it will likely run")  \

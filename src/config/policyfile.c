@@ -315,6 +315,7 @@ static void copy_settings(const struct site_queue *from, struct policy_queue *q)
     q->reclaim = from->reclaim;
     q->preempt_within = from->preempt_within;
     q->order = from->order;
+    q->sandbox = from->sandbox;
     q->nonpreemptible_may_borrow = from->nonpreemptible_may_borrow;
     q->min_run_binds_all = from->min_run_binds_all;
     q->priority_max = from->priority_max;

@@ -135,6 +135,10 @@ static const struct setting SITE_QUEUE_ROWS_LIST[] = {
      NULL, QUEUE_PREEMPT_NAMES, 0, 0, "lower_priority", "Whom a job may preempt in its own queue."},
     {"order", SETTING_ENUM, SETTING_INHERIT, offsetof(struct site_queue, order), NULL,
      QUEUE_ORDER_NAMES, 0, 0, "fair", "Order of jobs of one priority."},
+    {"sandbox", SETTING_ENUM, SETTING_INHERIT, offsetof(struct site_queue, sandbox), NULL,
+     QUEUE_SANDBOX_NAMES, 0, 0, "optional",
+     "required: every task runs in a sandbox (bubblewrap), not only those of jobs that ask for "
+     "one."},
     {"state", SETTING_ENUM, 0, offsetof(struct site_queue, state), NULL, QUEUE_STATE_NAMES, 0, 0,
      "open", "closed: no starts, the reserve is lent. draining: no new work."},
     {"grace", SETTING_DURATION, SETTING_INHERIT, offsetof(struct site_queue, grace), NULL, NULL, 0,

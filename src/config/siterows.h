@@ -73,6 +73,7 @@ struct site_queue {
     int reclaim;
     int preempt_within;
     int order;
+    int sandbox;
     int state;
     int64_t grace;
     int64_t grace_max;

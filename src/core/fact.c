@@ -6,6 +6,7 @@
 const char *const QUEUE_STATE_NAMES[] = {"open", "closed", "draining", NULL};
 const char *const QUEUE_RECLAIM_NAMES[] = {"any", "lower_priority", "never", NULL};
 const char *const QUEUE_PREEMPT_NAMES[] = {"lower_priority", "lower_or_newer_equal", "never", NULL};
+const char *const QUEUE_SANDBOX_NAMES[] = {"optional", "required", NULL};
 const char *const QUEUE_ORDER_NAMES[] = {"fair", "fifo", "attained", "shortest", NULL};
 const char *const FAIR_SHARE_NAMES[] = {"weighted", "take", "none", NULL};
 const char *const SHARE_WITHIN_NAMES[] = {"top", "user", "any", NULL};
@@ -53,6 +54,7 @@ static const struct schema_field POLICY_QUEUE_SCHEMA_fields[] = {
     SCHEMA_INT(policy_queue, start_timeout_ms),
     SCHEMA_INTS(policy_queue, pools, pool_count),
     SCHEMA_LIST(policy_queue, quotas, quota_count, &POLICY_QUOTA_SCHEMA),
+    SCHEMA_ENUM(policy_queue, sandbox, QUEUE_SANDBOX_NAMES),
 };
 static SCHEMA_DEFINE(POLICY_QUEUE_SCHEMA, "queue", policy_queue);
 
@@ -204,6 +206,7 @@ static const struct schema_field BODY_job_submitted_fields[] = {
     SCHEMA_INT(fact_job_submitted, backoff_ms),
     SCHEMA_LIST(fact_job_submitted, groups, group_count, &BODY_group),
     SCHEMA_TEXT(fact_job_submitted, spec),
+    SCHEMA_BOOL(fact_job_submitted, sandbox),
 };
 SCHEMA_DEFINE(BODY_job_submitted, "job_submitted", fact_job_submitted);
 

@@ -158,6 +158,7 @@ struct fact_job_submitted {
     struct fact_group *groups;
     size_t group_count;
     const char *spec; /* digest of command, script and environment in the content store */
+    bool sandbox;     /* its tasks are fenced off from the rest of their node */
 };
 
 struct fact_job_asked { /* hold, release, cancel, requeue, done: who asked */

@@ -18,6 +18,7 @@ enum queue_state { QUEUE_OPEN, QUEUE_CLOSED, QUEUE_DRAINING };
 enum queue_reclaim { RECLAIM_ANY, RECLAIM_LOWER_PRIORITY, RECLAIM_NEVER };
 enum queue_preempt { PREEMPT_LOWER_PRIORITY, PREEMPT_LOWER_OR_NEWER_EQUAL, PREEMPT_NEVER };
 enum queue_order { ORDER_FAIR, ORDER_FIFO, ORDER_ATTAINED, ORDER_SHORTEST };
+enum queue_sandbox { QUEUE_SANDBOX_OPTIONAL, QUEUE_SANDBOX_REQUIRED };
 enum fair_share { FAIR_WEIGHTED, FAIR_TAKE, FAIR_NONE };
 enum share_within { SHARE_TOP, SHARE_USER, SHARE_ANY };
 enum job_class { CLASS_TRAINING, CLASS_SERVICE, CLASS_WORKSPACE };
@@ -25,6 +26,7 @@ enum job_class { CLASS_TRAINING, CLASS_SERVICE, CLASS_WORKSPACE };
 extern const char *const QUEUE_STATE_NAMES[];   /* open closed draining */
 extern const char *const QUEUE_RECLAIM_NAMES[]; /* any lower_priority never */
 extern const char *const QUEUE_PREEMPT_NAMES[]; /* lower_priority lower_or_newer_equal never */
+extern const char *const QUEUE_SANDBOX_NAMES[]; /* optional required */
 extern const char *const QUEUE_ORDER_NAMES[];   /* fair fifo attained shortest */
 extern const char *const FAIR_SHARE_NAMES[];    /* weighted take none */
 extern const char *const SHARE_WITHIN_NAMES[];  /* top user any */
@@ -70,6 +72,7 @@ struct policy_queue {
     size_t pool_count;
     struct policy_quota *quotas; /* a pool without a row: reserved 0, no limit, lends all */
     size_t quota_count;
+    int sandbox; /* enum queue_sandbox */
 };
 
 struct policy_label {

@@ -9,23 +9,12 @@
 
 #include <string.h>
 
-static const char *const FIELDS[] = {"name",
-                                     "queue",
-                                     "class",
-                                     "preemptible",
-                                     "independent",
-                                     "hold",
-                                     "priority",
-                                     "pools",
-                                     "time_limit",
-                                     "predicted",
-                                     "grace",
-                                     "signal",
-                                     "retries",
-                                     "array",
-                                     "groups",
-                                     SUBMITSPEC_FIELDS,
-                                     SUBMITGROUP_FIELDS,
+static const char *const FIELDS[] = {"name",        "queue",           "class",
+                                     "preemptible", "independent",     "sandbox",
+                                     "hold",        "priority",        "pools",
+                                     "time_limit",  "predicted",       "grace",
+                                     "signal",      "retries",         "array",
+                                     "groups",      SUBMITSPEC_FIELDS, SUBMITGROUP_FIELDS,
                                      NULL};
 
 static const struct {
@@ -161,6 +150,7 @@ static void read_settings(const struct input *in)
     }
     fact->nonpreemptible = !bodyread_bool(in->r, in->body, "preemptible", usual->preemptible);
     fact->independent = bodyread_bool(in->r, in->body, "independent", false);
+    fact->sandbox = bodyread_bool(in->r, in->body, "sandbox", false);
     fact->held = bodyread_bool(in->r, in->body, "hold", false);
     fact->limit_ms = bodyread_time(in->r, in->body, "time_limit", usual->limit_ms);
     fact->predicted_ms = bodyread_time(in->r, in->body, "predicted", 0);

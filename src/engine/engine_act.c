@@ -128,6 +128,11 @@ static const char *pool_name(const struct engine *e, const struct job *j)
                                                               : "";
 }
 
+static bool wants_sandbox(const struct queue *queue)
+{
+    return queue != NULL && queue->row->sandbox == QUEUE_SANDBOX_REQUIRED;
+}
+
 static void start_with(struct engine *e, struct backend *b, const struct fact_job_started *started,
                        const struct job *j)
 {
@@ -144,6 +149,7 @@ static void start_with(struct engine *e, struct backend *b, const struct fact_jo
         .name = j->name,
         .queue = queue != NULL ? queue->name : "",
         .pool = pool_name(e, j),
+        .sandbox = ask.sandbox || wants_sandbox(queue),
         .submitted = &ask,
         .tasks = started->tasks,
         .task_count = started->task_count,

@@ -100,6 +100,26 @@ def a_stop_takes_the_whole_group(t, w):
     agree(t, w, "without its supervisor they are found by their group", 60)
 
 
+def a_sandbox_that_cannot_be(t, w):
+    job = w.run("cat /proc/1/comm", gpus=1, sandbox=True)
+    w.until_state(job, "succeeded", seconds=60)
+    t.equal(w.logs(job), "bwrap\n", "a job that asks for a sandbox has one")
+    with open("/proc/sys/user/max_user_namespaces", "w") as f:
+        f.write("0")
+    job = w.run("true", gpus=1, sandbox=True)
+    w.until_state(job, "failed", seconds=60)
+    said = " ".join(h["text"] for h in w.get(f"jobs/{job}")["history"])
+    t.ok("no sandbox can be made on this node: bwrap:" in said,
+         "where user namespaces are forbidden it is refused, with the reason", said)
+    os.rename("/usr/bin/bwrap", "/usr/bin/bwrap.gone")
+    job = w.run("true", gpus=1, sandbox=True)
+    w.until_state(job, "failed", seconds=60)
+    said = " ".join(h["text"] for h in w.get(f"jobs/{job}")["history"])
+    t.ok("there is no /usr/bin/bwrap on this node: install bubblewrap" in said,
+         "and where bubblewrap is missing", said)
+    agree(t, w, "and all agree", 60)
+
+
 def main():
     t = Tap()
     with open("/proc/sys/kernel/pid_max", "w") as f:
@@ -107,7 +127,7 @@ def main():
     w = World(POLICY)
     w.token = "98765"
     play(t, w, limits_are_there, a_memory_hog_dies_alone, a_fork_bomb_is_bounded,
-         a_stop_takes_the_whole_group)
+         a_stop_takes_the_whole_group, a_sandbox_that_cannot_be)
     t.end()
 
 

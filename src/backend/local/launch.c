@@ -8,6 +8,7 @@
  */
 #include "backend/local/launch.h"
 
+#include "backend/local/sandbox.h"
 #include "backend/local/shepherd_spec.h"
 #include "base/mem.h"
 
@@ -214,6 +215,38 @@ static const char *home_of(const struct osaccount *account)
     return stat(account->home, &st) == 0 && S_ISDIR(st.st_mode) ? account->home : "/";
 }
 
+/* The command becomes the sandbox's, where there is to be one. */
+static int fence(const struct local_task *t, const struct environ_input *in, const struct paths *p,
+                 struct shepherd_spec *spec, struct err *err)
+{
+    const struct local *l = t->attempt->local;
+    CLEANUP(mem_freep) char *job_dir = local_attempt_path(t->attempt, "job");
+    CLEANUP(sandbox_texts_fini) sandbox_texts devices = {0};
+    struct sandbox_ask ask = {
+        .program = l->config.bwrap,
+        .dir = spec->dir,
+        .socket = l->config.socket,
+        .read = {job_dir, NULL},
+        .write = {p->dir, p->checkpoints},
+    };
+    struct environ_place place;
+
+    if (!in->job->sandbox) {
+        return 0;
+    }
+    if (access(ask.program, X_OK) != 0) {
+        return err_set(err, ERR_UNSUPPORTED,
+                       "a sandbox is asked for and there is no %s on this node: install bubblewrap",
+                       ask.program);
+    }
+    environ_place_of(in->job, in->index, &place);
+    sandbox_devices(&in->job->tasks[in->index], place.node, SANDBOX_CARDS, &devices);
+    ask.devices = (const char *const *)(uintptr_t)devices.items;
+    ask.device_count = devices.count;
+    spec->argv = sandbox_wrap(&ask, spec->argv, &spec->fence_args);
+    return 0;
+}
+
 static int write_files(const struct local_task *t, const struct environ_input *in,
                        const struct paths *p, const struct osaccount *account, struct err *err)
 {
@@ -246,7 +279,10 @@ static int write_files(const struct local_task *t, const struct environ_input *i
                                           .cpu_milli = grant->cpu_milli,
                                           .cpu_hard = l->config.cpu_hard};
     rc = spec->argv[0] == NULL ? err_set(err, ERR_INVALID, "the job has no command and no script")
-                               : write_spec(t, spec, err);
+                               : fence(t, in, p, spec, err);
+    if (rc == 0) {
+        rc = write_spec(t, spec, err);
+    }
     free_texts(spec->argv);
     environ_fini(&env);
     mem_free(spec);

@@ -28,6 +28,7 @@
 #define PORT_LAST      29999
 #define REAP_MS        20
 #define TOKEN_MAX      256
+#define BWRAP          "/usr/bin/bwrap"
 #define NVML_LIBRARY   "libnvidia-ml.so.1"
 
 /* ---- helpers of the parts ---- */
@@ -391,6 +392,7 @@ static void free_local(struct backend *b)
     mem_free((void *)(uintptr_t)l->config.account);
     mem_free((void *)(uintptr_t)l->config.cgroup);
     mem_free((void *)(uintptr_t)l->config.nvml);
+    mem_free((void *)(uintptr_t)l->config.bwrap);
     mem_free((void *)(uintptr_t)l->config.systemd_run);
     mem_free(l);
 }
@@ -443,6 +445,7 @@ static void take_config(struct local *l, const struct local_config *c)
     l->config.account = given(c->account, "");
     l->config.cgroup = given(c->cgroup, "muster");
     l->config.nvml = given(c->nvml, NVML_LIBRARY);
+    l->config.bwrap = given(c->bwrap, BWRAP);
     l->config.systemd_run = given(c->systemd_run, find_systemd_run());
     l->config.log_file_bytes = c->log_file_bytes > 0 ? c->log_file_bytes : LOG_FILE_BYTES;
     l->config.log_files = c->log_files > 0 ? c->log_files : LOG_FILES;
@@ -517,6 +520,12 @@ static void describe(struct local *l)
     }
     str_add(s, geteuid() == 0 ? "tasks run as the accounts of their users\n"
                               : "musterd is not root: it runs jobs of its own account only\n");
+    str_addf(s,
+             access(l->config.bwrap, X_OK) == 0
+                 ? "jobs that ask for a sandbox get one by %s\n"
+                 : "no sandbox: there is no %s (package bubblewrap); a job that asks for one is "
+                   "refused\n",
+             l->config.bwrap);
     if (l->watch == NULL) {
         str_add(s, "no inotify: checkpoints renamed into place are not seen\n");
     }

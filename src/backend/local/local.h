@@ -51,6 +51,7 @@ struct local_config {        /* texts are copied */
     bool simulate;           /* nodes with simulated GPUs are taken */
     const char *cgroup;      /* directory of our groups; NULL = "muster", "" = use none */
     const char *nvml;        /* NULL = libnvidia-ml.so.1, "" = look for no card */
+    const char *bwrap;       /* NULL = /usr/bin/bwrap: makes the sandboxes */
     const char *systemd_run; /* NULL = if this host runs systemd and we are root; "" = never */
     struct local_hooks hooks;
 };

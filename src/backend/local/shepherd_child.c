@@ -2,13 +2,17 @@
  * "running" is only said of what runs. */
 #include "backend/local/shepherd_child.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define EXIT_NOT_EXECUTABLE 126
@@ -110,7 +114,18 @@ static enum step prepare(const struct shepherd_spec *s, const char *cgroup, cons
     return STEP_NONE;
 }
 
-_Noreturn static void child(const struct shepherd_spec *s, const char *cgroup,
+/* The sandbox's own processes stand in the task's group and must outlive its signals; inside, the
+ * task gets the usual dispositions back (sandbox.c). */
+static void ignore_signals(void)
+{
+    for (int sig = 1; sig < NSIG; sig++) {
+        if (sig != SIGCHLD) {
+            (void)signal(sig, SIG_IGN);
+        }
+    }
+}
+
+_Noreturn static void child(const struct shepherd_spec *s, char *const *argv, const char *cgroup,
                             const struct pipes *p)
 {
     struct failure f = {.step = prepare(s, cgroup, p)};
@@ -121,10 +136,13 @@ _Noreturn static void child(const struct shepherd_spec *s, const char *cgroup,
         (void)!write(p->failed[1], &f, sizeof(f));
         _exit(EXIT_NOT_EXECUTABLE);
     }
+    if (s->fence_args > 0) {
+        ignore_signals();
+    }
     environ = s->env;
-    execvp(s->argv[0], s->argv);
+    execvp(argv[0], argv);
     number = errno;
-    dprintf(STDERR_FILENO, "muster: cannot run %s: %s\n", s->argv[0], strerror(number));
+    dprintf(STDERR_FILENO, "muster: cannot run %s: %s\n", argv[0], strerror(number));
     _exit(number == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
@@ -146,8 +164,8 @@ static int tell(const struct failure *f, const struct shepherd_spec *s, struct e
     return err_set(err, ERR_IO, "cannot set up standard input and output: %s", why);
 }
 
-int shepherd_child_start(const struct shepherd_spec *spec, const char *cgroup,
-                         struct shepherd_child *ret, struct err *err)
+static int start(const struct shepherd_spec *spec, char *const *argv, const char *cgroup,
+                 struct shepherd_child *ret, struct err *err)
 {
     struct failure f = {.step = STEP_NONE};
     struct pipes p;
@@ -164,7 +182,7 @@ int shepherd_child_start(const struct shepherd_spec *spec, const char *cgroup,
         return ERR_IO;
     }
     if (pid == 0) {
-        child(spec, cgroup, &p);
+        child(spec, argv, cgroup, &p);
     }
     close(p.failed[1]);
     p.failed[1] = -1;
@@ -181,6 +199,61 @@ int shepherd_child_start(const struct shepherd_spec *spec, const char *cgroup,
     p.out[0] = p.err[0] = -1;
     close_pipes(&p);
     return 0;
+}
+
+/* What it says until its end; what has no room is read and dropped. */
+static void read_all(int fd, char *ret, size_t room)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    char more[256];
+    size_t have = 0;
+    ssize_t n = 1;
+
+    while (n > 0) {
+        (void)poll(&ready, 1, -1);
+        n = read(fd, more, sizeof(more));
+        for (ssize_t i = 0; i < n && have + 1 < room; i++) {
+            ret[have++] = more[i];
+        }
+    }
+    ret[have] = '\0';
+    ret[strcspn(ret, "\n")] = '\0';
+}
+
+/* A sandbox that cannot be made must refuse the task, not look like a task that failed. */
+static int try_fence(const struct shepherd_spec *spec, const char *cgroup, struct err *err)
+{
+    char **argv = mem_new((size_t)spec->fence_args + 2, sizeof(*argv));
+    char nothing[] = "/bin/true";
+    char text[160];
+    struct shepherd_child probe;
+    int status = 0;
+    int rc;
+
+    memcpy(argv, spec->argv, (size_t)spec->fence_args * sizeof(*argv));
+    argv[spec->fence_args] = nothing;
+    rc = start(spec, argv, cgroup, &probe, err);
+    mem_free(argv);
+    if (rc != 0) {
+        return rc;
+    }
+    read_all(probe.err_fd, text, sizeof(text));
+    close(probe.err_fd);
+    close(probe.out_fd);
+    while (waitpid(probe.pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        return err_set(err, ERR_UNSUPPORTED, "no sandbox can be made on this node: %s", text);
+    }
+    return 0;
+}
+
+int shepherd_child_start(const struct shepherd_spec *spec, const char *cgroup,
+                         struct shepherd_child *ret, struct err *err)
+{
+    int rc = spec->fence_args > 0 ? try_fence(spec, cgroup, err) : 0;
+
+    return rc != 0 ? rc : start(spec, spec->argv, cgroup, ret, err);
 }
 
 /* The path is the user's, so it is resolved with the user's rights: effective ids and groups change

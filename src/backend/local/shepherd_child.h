@@ -13,7 +13,8 @@ struct shepherd_child {
 /* Start it in the control group (path, "" = none).  A program that cannot be executed has started
  * all the same: it says so on its standard error and ends with 127 or 126, as in a shell.
  * ERR_IO: this machine cannot (no process, no group); ERR_FORBIDDEN: it cannot become the account;
- * ERR_NOT_FOUND: the working directory cannot be entered. */
+ * ERR_NOT_FOUND: the working directory cannot be entered; ERR_UNSUPPORTED: this machine makes no
+ * sandbox, which is tried with a command that does nothing first. */
 MUST_CHECK int shepherd_child_start(const struct shepherd_spec *spec, const char *cgroup,
                                     struct shepherd_child *ret, struct err *err);
 

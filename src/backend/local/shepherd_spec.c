@@ -34,13 +34,13 @@ int shepherd_spec_write(const struct shepherd_spec *s, char **ret, struct err *e
     json_t *argv = texts(s->argv);
     json_t *env = texts(s->env);
     json_t *root = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:b}", "key",
-        s->key, "mark", s->mark, "account", account(s), "argv", argv, "env", env, "dir", s->dir,
-        "log_dir", s->log_dir, "log_stem", s->log_stem, "output", s->output, "log_file_bytes",
-        (json_int_t)s->log_file_bytes, "log_files", (json_int_t)s->log_files, "cgroup", s->cgroup,
-        "memory_bytes", (json_int_t)s->limits.memory_bytes, "pids_max",
+        "{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:b, s:I}",
+        "key", s->key, "mark", s->mark, "account", account(s), "argv", argv, "env", env, "dir",
+        s->dir, "log_dir", s->log_dir, "log_stem", s->log_stem, "output", s->output,
+        "log_file_bytes", (json_int_t)s->log_file_bytes, "log_files", (json_int_t)s->log_files,
+        "cgroup", s->cgroup, "memory_bytes", (json_int_t)s->limits.memory_bytes, "pids_max",
         (json_int_t)s->limits.pids_max, "cpu_milli", (json_int_t)s->limits.cpu_milli, "cpu_hard",
-        (int)s->limits.cpu_hard);
+        (int)s->limits.cpu_hard, "fence_args", (json_int_t)s->fence_args);
     char *text;
 
     if (root == NULL) {
@@ -123,6 +123,7 @@ int shepherd_spec_read(const char *text, struct shepherd_spec_file *ret, struct 
     };
     read_account(json_object_get(root, "account"), &s);
     s.argv = read_texts(json_object_get(root, "argv"));
+    s.fence_args = integer(root, "fence_args", 0);
     s.env = read_texts(json_object_get(root, "env"));
     *ret = (struct shepherd_spec_file){.spec = s, .root = root};
     if (s.argv[0] == NULL || s.key[0] == '\0' || s.log_dir[0] == '\0') {

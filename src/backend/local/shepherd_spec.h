@@ -23,8 +23,9 @@ struct shepherd_spec {
     gid_t gid;
     gid_t groups[SHEPHERD_GROUPS_MAX];
     size_t group_count;
-    char **argv; /* ends with NULL */
-    char **env;  /* ends with NULL */
+    char **argv;        /* ends with NULL */
+    int64_t fence_args; /* so many of argv make the sandbox for what follows, 0 = there is none */
+    char **env;         /* ends with NULL */
     const char *dir;
     const char *log_dir;
     const char *log_stem; /* files are log_dir/STEM.stdout and .stderr */
