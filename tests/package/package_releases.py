@@ -2,7 +2,7 @@
 """The packages on each release of Debian: built there with the unit tests and without a warning,
 installed by apt into a system that has nothing else, and lived with; the upgrade is to a second
 build.  The systems are made with debootstrap from the mirror of this machine and kept in the build
-folder.  Usage: package_releases.py SOURCES PLACE RELEASE..."""
+folder.  MUSTER_NOCHECK leaves the unit tests out.  Usage: package_releases.py SOURCES PLACE RELEASE..."""
 import glob
 import hashlib
 import os
@@ -115,7 +115,8 @@ def check_release(t, sources, place, release, uri):
     try:
         make_system(base, release, uri)
         root = Root(make_builder(base, sources), f"{place}/{release}.overlay")
-        files = build(t, root, sources, f"{place}/{release}.first", check=True)
+        files = build(t, root, sources, f"{place}/{release}.first",
+                      check="MUSTER_NOCHECK" not in os.environ)
         newer_sources = f"{place}/newer"
         call("rm", "-rf", newer_sources)
         call("cp", "-a", sources, newer_sources)
