@@ -11,6 +11,9 @@ import tempfile
 import time
 
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "contract"))
+
+
 class Tap:
     def __init__(self):
         self.count = 0
@@ -46,8 +49,9 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Answer:
-    def __init__(self, status, body):
+    def __init__(self, status, body, kind=""):
         self.status = status
+        self.type = kind.split(";")[0]
         self.text = body
         try:
             self.json = json.loads(body)
@@ -74,6 +78,7 @@ class World:
         self.config = self.dir + "/muster.yaml"
         self.log = open(self.dir + "/log", "a+")
         self.process = None
+        self.proxy = None  # of tests/contract, if the environment asks for one
         if policy is None:
             with open(self.examples + "/two-teams.yaml") as f:
                 policy = f.read()
@@ -92,6 +97,15 @@ class World:
             self.until(lambda: self.process.poll() is not None or self.alive(), "musterd answers")
             assert self.process.poll() is None, self.log_text()
         return self
+
+    def asked(self):
+        """The socket that requests go to: musterd's own, or a proxy's before it."""
+        if "MUSTER_CONTRACT" not in os.environ:
+            return self.socket
+        if self.proxy is None:
+            from proxy import Proxy
+            self.proxy = Proxy(self.socket + ".p", self.socket)
+        return self.proxy.path
 
     def alive(self):
         try:
@@ -120,6 +134,8 @@ class World:
         except (OSError, AssertionError, TypeError, KeyError):
             pass
         self.stop()
+        if self.proxy is not None:
+            self.proxy.end()
         self.log.close()
         if "KEEP" not in os.environ:
             shutil.rmtree(self.dir, ignore_errors=True)
@@ -129,16 +145,16 @@ class World:
             return f.read()
 
     def request(self, method, path, body=None, headers=None):
-        c = UnixConnection(self.socket)
+        c = UnixConnection(self.asked())
         headers = dict(headers or {})
         data = None
         if body is not None:
             data = body if isinstance(body, str) else json.dumps(body)
             headers["Content-Type"] = "application/json"
         try:
-            c.request(method, "/v1/" + path, data, headers)
+            c.request(method, path if path.startswith("/") else "/v1/" + path, data, headers)
             r = c.getresponse()
-            return Answer(r.status, r.read().decode())
+            return Answer(r.status, r.read().decode(), r.headers.get("Content-Type", ""))
         finally:
             c.close()
 

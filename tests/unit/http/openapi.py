@@ -6,6 +6,7 @@ openapi.py --answer OPENAPI_JSON OPERATION STATUS FILE: is FILE (JSON; - is stan
 document promises for this operation and status?  Each thing that is not so is one line; exit 1.
 """
 import json
+import os
 import re
 import sys
 
@@ -220,6 +221,28 @@ def check_examples(doc):
     return lines if count >= 15 else lines + [f"only {count} examples"]
 
 
+ELSEWHERE = {  # codes that no answer over HTTP carries
+    "server.unreachable",  # of the command line
+    "server.locked",       # of musterd, when it starts
+    "journal.newer",       # the same
+}
+
+
+def check_codes(doc, err_h):
+    """Each code of the table is one that some operation may answer, and none is made up."""
+    with open(err_h, encoding="utf-8") as f:
+        known = set(re.findall(r'X\(\w+, -\d+, "([^"]+)", \d+, \d+\)', f.read()))
+    known = {code for code in known if not code.startswith("why.")}
+    own = [(operation["operationId"], code) for _, _, operation, _ in doc.operations()
+           for code in operation.get("x-codes", [])]
+    common = doc.root.get("x-codes", [])
+    lines = [f"{name}: {code} is no code" for name, code in own if code not in known]
+    lines += [f"{name}: {code} is one of all operations" for name, code in own if code in common]
+    lines += [f"{code} is no code" for code in common if code not in known]
+    said = set(common) | {code for _, code in own} | ELSEWHERE
+    return lines + [f"{code} is nowhere in x-codes" for code in sorted(known - said)]
+
+
 def check_objects(doc):
     """A schema that requires a member names it."""
     return [f"{name}: requires {member}, does not name it"
@@ -252,6 +275,8 @@ def main():
         ("each reference leads somewhere, each part is used", check_refs(doc)),
         ("each example fits its schema", check_examples(doc)),
         ("what is required is described", check_objects(doc)),
+        ("the codes of errors are those of base/err.h",
+         check_codes(doc, os.path.join(os.path.dirname(sys.argv[1]), "..", "base", "err.h"))),
         ("the version is 3.1", [] if doc.root["openapi"].startswith("3.1") else ["it is not"]),
     ]
     print(f"1..{len(checks)}")
