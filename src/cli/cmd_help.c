@@ -4,9 +4,9 @@
 #include <string.h>
 
 const struct verb *const VERBS[] = {
-    SUBMIT_VERBS,  ATTACH_VERBS,     JOB_VERBS,    LOG_VERBS,     TASK_VERBS,
-    QUEUE_VERBS,   NODE_VERBS,       POLICY_VERBS, JOURNAL_VERBS, TOKEN_VERBS,
-    PROGRAM_VERBS, COMPLETION_VERBS, HELP_VERBS,   NULL,
+    SUBMIT_VERBS, ATTACH_VERBS,  JOB_VERBS,        TOP_VERBS,    LOG_VERBS,
+    TASK_VERBS,   QUEUE_VERBS,   NODE_VERBS,       POLICY_VERBS, JOURNAL_VERBS,
+    TOKEN_VERBS,  PROGRAM_VERBS, COMPLETION_VERBS, HELP_VERBS,   NULL,
 };
 
 static void print_options(FILE *out, const char *prefix, const struct argp_option *o)

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/str.h"
-#include "cli/verb.h"
+#include "cli/toppage.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -32,6 +32,7 @@ static const struct completion_value {
                            "failed", "cancelled", NULL}},
     {"role", COMPLETION_NONE,
      (const char *const[]){"read", "submit", "operator", "admin", "auditor", NULL}},
+    {"sort", COMPLETION_NONE, TOPPAGE_SORT_NAMES},
     {"topology", COMPLETION_NONE, (const char *const[]){"required=", "preferred=", NULL}},
     {"SHELL", COMPLETION_NONE, (const char *const[]){"bash", "zsh", "fish", NULL}},
     {"JOB", COMPLETION_JOBS, NULL},

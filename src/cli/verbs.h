@@ -7,6 +7,7 @@
 /* Each ends with a row without a name. */
 extern const struct verb SUBMIT_VERBS[];     /* run submit */
 extern const struct verb ATTACH_VERBS[];     /* attach */
+extern const struct verb TOP_VERBS[];        /* top */
 extern const struct verb JOB_VERBS[];        /* ps why show cancel hold release requeue */
 extern const struct verb LOG_VERBS[];        /* logs */
 extern const struct verb TASK_VERBS[];       /* done checkpoint */
