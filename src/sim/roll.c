@@ -92,6 +92,8 @@ void roll_fini(struct roll *f)
         mem_free(it->value);
     }
     omap_fini(&f->loads);
+    omap_fini(&f->holding);
+    omap_fini(&f->promised);
     omap_fini(&f->jobs);
     omap_fini(&f->nodes);
 }
@@ -193,6 +195,26 @@ static struct roll_task *task_of(struct roll_job *j, int64_t task)
     return NULL;
 }
 
+/* A promise to the job, instead of the one it had; none = it has no more. */
+static void promise(struct roll *f, struct roll_job *j, int64_t pool,
+                    const struct fact_grant *tasks, size_t count)
+{
+    size_t i, k;
+
+    j->promised_gu = 0;
+    j->promised_pool = pool;
+    for (i = 0; i < count; i++) {
+        for (k = 0; k < tasks[i].device_count; k++) {
+            j->promised_gu += tasks[i].devices[k].gu;
+        }
+    }
+    if (count > 0) {
+        omap_put(&f->promised, (struct omap_key){.a = j->id}, j);
+    } else {
+        omap_remove(&f->promised, (struct omap_key){.a = j->id});
+    }
+}
+
 static void started(struct roll *f, const struct fact_job_started *s)
 {
     struct roll_job *j = roll_job(f, s->job);
@@ -209,11 +231,26 @@ static void started(struct roll *f, const struct fact_job_started *s)
         }
     }
     j->attempt = s->attempt;
+    j->pool = s->pool;
+    promise(f, j, 0, NULL, 0);
     j->state = ROLL_HOLDING;
+    omap_put(&f->holding, (struct omap_key){.a = j->id}, j);
     for (i = 0; i < s->task_count; i++) {
         if (task_of(j, s->tasks[i].task) == NULL) {
             add_task(f, j, &s->tasks[i]);
         }
+    }
+}
+
+/* The tasks that are listed, or all. */
+static void told_to_stop(struct roll_job *j, const int64_t *tasks, size_t count)
+{
+    size_t i, k;
+
+    for (i = 0; i < j->tasks.count; i++) {
+        for (k = 0; k < count && tasks[k] != j->tasks.items[i].task; k++) {
+        }
+        j->tasks.items[i].stopping |= count == 0 || k < count;
     }
 }
 
@@ -225,11 +262,19 @@ static void claimed(struct roll *f, const struct fact_job_claimed *c)
         complain(f, "an eviction without a promise to the claimant (claimant, victims)", c->job,
                  (int64_t)c->victim_count);
     }
+    if (roll_job(f, c->job) != NULL) {
+        promise(f, roll_job(f, c->job), c->pool, c->tasks, c->task_count);
+    }
     for (i = 0; i < c->victim_count; i++) {
         struct roll_job *j = roll_job(f, c->victims[i].job);
 
+        if (j != NULL && (c->victims[i].nominee || c->victims[i].moved_count > 0)) {
+            promise(f, j, c->pool, c->victims[i].moved, c->victims[i].moved_count);
+        }
+
         if (j != NULL && !c->victims[i].nominee) {
             j->evictions++;
+            told_to_stop(j, c->victims[i].tasks, c->victims[i].task_count);
             if (!j->preemptible) {
                 complain(f, "a job that is not preemptible is evicted (job, claimant)", j->id,
                          c->job);
@@ -246,6 +291,10 @@ static void ended(struct roll *f, const struct fact_attempt_ended *e)
         return;
     }
     drop_tasks(f, j);
+    omap_remove(&f->holding, (struct omap_key){.a = j->id});
+    if (e->outcome != OUTCOME_REQUEUED) {
+        promise(f, j, 0, NULL, 0);
+    }
     j->outcome = e->outcome;
     j->state = e->outcome == OUTCOME_REQUEUED ? ROLL_WAITING : ROLL_ENDED;
 }
@@ -264,7 +313,7 @@ static void node_lost(struct roll *f, int64_t node)
     struct omap_item *it;
     size_t i;
 
-    for (it = omap_first(&f->jobs); it != NULL; it = omap_next(it)) {
+    for (it = omap_first(&f->holding); it != NULL; it = omap_next(it)) {
         struct roll_job *j = it->value;
 
         for (i = j->tasks.count; i-- > 0;) {
@@ -291,6 +340,7 @@ static void stopped(struct roll *f, const struct fact_job_stopped *s)
 
     if (j != NULL) {
         j->stops++;
+        told_to_stop(j, NULL, 0);
     }
 }
 
@@ -308,6 +358,12 @@ static void add_decision(struct roll *f, const struct fact *fact)
         const struct fact_device_stuck *s = fact_of(fact, DEVICE_STUCK);
 
         gone(f, s->job, s->attempt, s->task);
+    } else if (fact->kind == FACT_NOMINATION_ENDED) {
+        struct roll_job *j = roll_job(f, fact_of(fact, NOMINATION_ENDED)->job);
+
+        if (j != NULL) {
+            promise(f, j, 0, NULL, 0);
+        }
     } else if (fact->kind == FACT_NODE_LOST) {
         node_lost(f, fact_of(fact, NODE_LOST)->node);
     }

@@ -23,6 +23,7 @@ struct roll_task {
     int64_t task;
     int64_t node;
     bool running;
+    bool stopping; /* told to make room, or with the whole job */
     VEC(struct roll_device) devices;
 };
 
@@ -30,6 +31,9 @@ struct roll_job {
     int64_t id;
     char *name;
     int64_t queue;
+    int64_t pool;        /* of the last attempt, 0 = none */
+    int64_t promised_gu; /* to it, 0 = nothing */
+    int64_t promised_pool;
     int64_t attempt; /* the last one started */
     int64_t needed;  /* Σ min_tasks */
     bool preemptible;
@@ -54,10 +58,12 @@ struct roll_load { /* on one device */
 #define ROLL_COMPLAINT_MAX 160
 
 struct roll {
-    struct omap jobs;  /* id -> struct roll_job */
-    struct omap nodes; /* id -> struct roll_node */
-    struct omap loads; /* (node, slot) -> struct roll_load */
-    int64_t decisions; /* records that are decisions */
+    struct omap jobs;     /* id -> struct roll_job */
+    struct omap holding;  /* those that hold, or held and have not ended */
+    struct omap nodes;    /* id -> struct roll_node */
+    struct omap promised; /* those with a promise */
+    struct omap loads;    /* (node, slot) -> struct roll_load */
+    int64_t decisions;    /* records that are decisions */
     int64_t records;
     /* The first decision that broke a rule which needs no more than the journal to see: a device
      * above 100 % or shared with a whole-GPU task, a gang below its minimum, a victim that may not

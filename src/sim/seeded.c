@@ -85,7 +85,7 @@ static bool probe_started(const struct life *l, int64_t job)
  * may not be stopped can lie on every card, so nothing is promised there. */
 static void probe(struct life *l)
 {
-    const struct core *c = world_core(&l->world);
+    struct core *c = world_core(&l->world);
     int q = probe_queue(l);
     struct fact_group group = {.name = "main",
                                .tasks = 1,
@@ -168,7 +168,7 @@ static void quiet(struct life *l)
  */
 static bool may_wait(struct life *l, const struct job *j)
 {
-    const struct core *c = world_core(&l->world);
+    struct core *c = world_core(&l->world);
     const struct queue_tree *t = view_queues(c);
     struct fact_job_submitted ask = *j->ask;
     int up;
@@ -320,6 +320,7 @@ static void end(struct life *l)
     mirror_fini(&l->mirror);
     site_fini(&l->site);
     vec_fini(&l->turns);
+    vec_fini(&l->started);
     arena_free(l->arena);
 }
 

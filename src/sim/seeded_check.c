@@ -29,6 +29,7 @@
 #include "base/hash.h"
 #include "core/view.h"
 #include "core/why.h"
+#include "sim/quotacheck.h"
 #include "sim/seeded_impl.h"
 
 #include <stdio.h>
@@ -145,7 +146,10 @@ void life_watch(void *ctx, const struct fact *fact, const struct journal_record 
     l->durable_seq = record->seq;
     memcpy(l->durable_hash, record->hash, sizeof(l->durable_hash));
     l->result->records++;
-    l->result->starts += fact->kind == FACT_JOB_STARTED ? 1 : 0;
+    if (fact->kind == FACT_JOB_STARTED) {
+        l->result->starts++;
+        vec_push(&l->started, fact_of(fact, JOB_STARTED)->job);
+    }
     if (fact->kind == FACT_JOB_CLAIMED) {
         l->result->evictions += (int64_t)fact_of(fact, JOB_CLAIMED)->victim_count;
     }
@@ -178,6 +182,32 @@ static void check_roll(struct life *l)
             life_fail(l, "core and journal disagree about a lease", text);
             return;
         }
+    }
+}
+
+/* Each start of this step against the quotas; the roll is as far as the journal. */
+static void check_starts(struct life *l)
+{
+    const struct core *c = world_core(&l->world);
+    const char *bad = NULL;
+    size_t i;
+    int p;
+
+    for (i = 0; i < l->started.count && bad == NULL; i++) {
+        const struct roll_job *r = roll_job(&l->world.roll, l->started.items[i]);
+
+        for (p = 0; r != NULL && p < view_pool_count(c); p++) {
+            const struct pool *pool = view_pool(c, p);
+
+            if (pool->id == r->pool) {
+                bad =
+                    quotacheck(view_policy(c), &l->world.roll, r->id, pool->capacity_gu, l->arena);
+            }
+        }
+    }
+    vec_clear(&l->started);
+    if (bad != NULL) {
+        life_fail(l, "a quota", bad);
     }
 }
 
@@ -214,6 +244,9 @@ void life_after_step(void *ctx)
     }
     if (l->relay.complaint[0] != '\0') {
         life_fail(l, "the calls", l->relay.complaint);
+    }
+    if (l->started.count > 0) {
+        check_starts(l);
     }
     if (++l->steps % CHECK_EVERY == 0) {
         check_state(l);

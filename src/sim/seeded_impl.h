@@ -53,6 +53,7 @@ struct life {
     int64_t crash_seq; /* where the last crash was */
     int crashes_there;
     /* counters of the checks */
+    VEC(int64_t) started; /* jobs, since the last step */
     int64_t rounds;
     bool planned; /* the round at hand was followed by a plan */
     int64_t steps;

@@ -61,7 +61,8 @@ static int append(struct witness *w, struct journal_record *records, size_t coun
     }
     rc = urgent ? journal_append_urgent(w->real, records, count, err)
                 : journal_append(w->real, records, count, err);
-    if (rc == 0 && w->tries.count > 0) {
+    /* The power may go right after the commit, as the log is moved into the file: nobody hears. */
+    if (rc == 0 && w->tries.count > 0 && !torndisk_is_dead(w->disk)) {
         witness_settle(w);
     }
     return rc;
