@@ -108,46 +108,15 @@ static void add_commands(struct completion *c, const char *group)
 
 /* ---- options ---- */
 
-static const struct argp_option *next_option(const struct argp_option *o)
-{
-    while (o != NULL && (o->name != NULL || o->doc != NULL || o->key != 0)) {
-        if (o->name != NULL && (o->flags & OPTION_HIDDEN) == 0) {
-            return o;
-        }
-        o++;
-    }
-    return NULL;
-}
-
-/* The option of "--queue", "--queue=x" or "-q", or NULL. */
-static const struct argp_option *find_option(const struct verb *v, const char *word)
-{
-    const struct argp_option *tables[] = {v->options, COMMON_OPTIONS};
-    size_t len = strcspn(word, "=");
-
-    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-        const struct argp_option *o = next_option(tables[i]);
-
-        for (; o != NULL; o = next_option(o + 1)) {
-            if (strncmp(word, "--", 2) == 0
-                    ? strlen(o->name) == len - 2 && strncmp(o->name, word + 2, len - 2) == 0
-                    : word[0] == '-' && word[1] == o->key) {
-                return o;
-            }
-        }
-    }
-    return NULL;
-}
-
 static void add_options(struct completion *c, const struct verb *v)
 {
     const struct argp_option *tables[] = {v->options, COMMON_OPTIONS};
     const char *typed = c->typed[0] == '-' && c->typed[1] == '-' ? c->typed + 2 : "";
 
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-        const struct argp_option *o = next_option(tables[i]);
+        const struct argp_option *o = verb_next_option(tables[i]);
 
-        for (; o != NULL; o = next_option(o + 1)) {
+        for (; o != NULL; o = verb_next_option(o + 1)) {
             if (strncmp(o->name, typed, strlen(typed)) == 0) {
                 vec_push(&c->rows, (struct completion_row){o->name, strlen(o->name), o->doc});
             }
@@ -184,7 +153,7 @@ static void read_line(const struct verb *v, char *const *words, size_t from, siz
             l.quoted = true;
             continue;
         }
-        o = find_option(v, word);
+        o = verb_option(v, word);
         if (o == NULL || o->arg == NULL || strchr(word, '=') != NULL ||
             (word[1] != '-' && word[2] != '\0')) {
             continue;
@@ -257,15 +226,15 @@ static const struct argp_option *split_value(const struct verb *v, char *const *
 
     if (strcmp(c->typed, "=") == 0 && at > 0) {
         set_typed(c, "", "", 0);
-        return find_option(v, words[at - 1]);
+        return verb_option(v, words[at - 1]);
     }
     if (at > 1 && strcmp(words[at - 1], "=") == 0) {
-        return find_option(v, words[at - 2]);
+        return verb_option(v, words[at - 2]);
     }
     if (equals != NULL) {
         CLEANUP(mem_freep) char *word = mem_text(c->typed);
 
-        o = find_option(v, word);
+        o = verb_option(v, word);
         set_typed(c, word + (equals - c->typed) + 1, word, (size_t)(equals - c->typed) + 1);
         return o;
     }

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/quantity.h"
 #include "cli/display.h"
+#include "cli/nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -78,6 +79,83 @@ int args_int(const struct args *args, const char *name, int64_t min, int64_t max
     }
     *ret = value;
     return 0;
+}
+
+/* ---- options ---- */
+
+const struct argp_option *verb_next_option(const struct argp_option *o)
+{
+    while (o != NULL && (o->name != NULL || o->doc != NULL || o->key != 0)) {
+        if (o->name != NULL && (o->flags & OPTION_HIDDEN) == 0) {
+            return o;
+        }
+        o++;
+    }
+    return NULL;
+}
+
+const struct argp_option *verb_option(const struct verb *verb, const char *word)
+{
+    const struct argp_option *tables[] = {verb->options, COMMON_OPTIONS};
+    size_t len = strcspn(word, "=");
+
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        const struct argp_option *o = verb_next_option(tables[i]);
+
+        for (; o != NULL; o = verb_next_option(o + 1)) {
+            if (strncmp(word, "--", 2) == 0
+                    ? strlen(o->name) == len - 2 && strncmp(o->name, word + 2, len - 2) == 0
+                    : word[0] == '-' && word[1] == o->key) {
+                return o;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Does any option begin with the word?  getopt takes it as an abbreviation, or says that it is not
+ * clear; else n gets the candidates. */
+static bool begins_an_option(const struct verb *verb, const char *word, struct nearest *n)
+{
+    const struct argp_option *tables[] = {verb->options, COMMON_OPTIONS};
+    size_t len = strcspn(word, "=") - 2;
+
+    nearest_begin(n, word + 2, len);
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        const struct argp_option *o = verb_next_option(tables[i]);
+
+        for (; o != NULL; o = verb_next_option(o + 1)) {
+            if (strncmp(o->name, word + 2, len) == 0) {
+                return true;
+            }
+            nearest_try(n, o->name, strlen(o->name));
+        }
+    }
+    return strncmp("help", word + 2, len) == 0 || strncmp("usage", word + 2, len) == 0;
+}
+
+/* A long option that does not exist but looks like one: say which, and end.  Everything else is
+ * left to argp. */
+static void check_options(const struct verb *verb, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const struct argp_option *o = argv[i][0] == '-' ? verb_option(verb, argv[i]) : NULL;
+        struct nearest n;
+
+        if (argv[i][0] != '-' && verb->mode == VERB_REST) {
+            return; /* the user's own words */
+        }
+        if (o != NULL && o->arg != NULL && strchr(argv[i], '=') == NULL) {
+            i += argv[i][1] == '-' || argv[i][2] == '\0' ? 1 : 0; /* its value */
+        } else if (o == NULL && strncmp(argv[i], "--", 2) == 0 &&
+                   !begins_an_option(verb, argv[i], &n) && n.best != NULL) {
+            fprintf(stderr,
+                    "muster: %s: %s has no option '%s'; did you mean --%s?  See `muster %s "
+                    "--help`\n",
+                    err_name(ERR_INVALID), verb->name, argv[i], n.best, verb->name);
+            exit(err_exit(ERR_INVALID));
+        }
+    }
 }
 
 /* ---- parsing ---- */
@@ -242,6 +320,7 @@ int verb_run(const struct verb *verb, int argc, char **argv)
     }
     str_addf(&name, "muster %s", verb->name);
     argv[0] = name.text;
+    check_options(verb, argc, argv);
     argline_parse(&argp, argc, argv, verb->mode == VERB_REST ? ARGP_IN_ORDER : 0, &parse);
     status = verb->run(&cli, &args);
     client_close(cli.client);

@@ -69,6 +69,10 @@ extern const struct argp_option COMMON_OPTIONS[];
 const struct verb *verb_find(int argc, char **argv, int *ret_used);
 /* Are there commands whose names begin with this word and a space? */
 bool verb_is_group(const char *word);
+/* The option of "--queue", "--queue=x" or "-q", or NULL; abbreviations are none. */
+const struct argp_option *verb_option(const struct verb *verb, const char *word);
+/* The first option of a table from o on that people may use, or NULL. */
+const struct argp_option *verb_next_option(const struct argp_option *o);
 /* Print the commands (of one group, or all with NULL), a line each. */
 void verb_list(FILE *out, const char *group);
 

@@ -642,6 +642,25 @@ def tokens_are_shown_once_or_kept_for_the_owner(c):
     same(c.run('token', 'revoke', 't1').returncode, 0)
 
 
+@test
+def who_mistypes_is_told_what_may_be_meant(c):
+    for words, part in ((['sumbit'], "no command 'sumbit'; did you mean `muster submit`?"),
+                        (['squeue'], 'did you mean `muster ps`?'),
+                        (['queue', 'lst'], "no command 'queue lst'; did you mean `muster queue list`?"),
+                        (['queue', 'foo'], "no command 'queue foo'; `muster help queue` lists them"),
+                        (['foo'], "no command 'foo'; `muster help` lists them"),
+                        (['--foo'], "no option '--foo' before a command"),
+                        (['ps', '--fromat', 'json'],
+                         "ps has no option '--fromat'; did you mean --format?  See `muster ps --help`"),
+                        (['submit', '--queeu=a', '--', 'x'], 'did you mean --queue?'),
+                        (['ps', '--xyz'], "unrecognized option '--xyz'; see `muster ps --help`")):
+        r = c.run(*words)
+        same(r.returncode, 2, words)
+        same(r.stderr.count('\n'), 1, r.stderr)
+        assert r.stderr.startswith('muster: request.invalid: '), r.stderr
+        holds(r.stderr, part)
+
+
 # ---- help ----
 
 def tables(c):
