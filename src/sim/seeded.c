@@ -130,6 +130,8 @@ static void no_faults(struct life *l)
     engine_set_frozen(l->world.engine, false, NULL);
     virtual_set_faults(l->world.backend, &none);
     l->relay.fail_ppm = 0;
+    l->world.write_ms = 0;
+    life_finish_writing(l);
 }
 
 static void some_faults(struct life *l)
@@ -137,6 +139,7 @@ static void some_faults(struct life *l)
     struct virtual_faults some = {.seed = rng_next(&l->rng), .late_ms = 20 * SEEDED_SECOND_MS};
 
     l->relay.rng = rng_init(rng_next(&l->rng));
+    l->world.write_ms = rng_range(&l->rng, 0, 40);
     if (life_has(l, SEEDED_FAULT(REPLY))) {
         some.late_ppm = 50000;
         some.double_ppm = 50000;
@@ -288,6 +291,8 @@ static void begin(struct life *l)
     relay_init(&l->relay, l->world.backend);
     l->world.relay = &l->relay;
     l->world.snapshot_every = 200; /* starts are many */
+    l->world.threaded = life_one_in(l, 2);
+    l->world.rng = rng_init(rng_next(&l->rng));
     l->world.clocked = life_has(l, SEEDED_FAULT(CLOCK));
     l->text = (struct scene_text){&l->world.roll, SEEDED_ZERO_MS};
     l->world.watch = life_watch;

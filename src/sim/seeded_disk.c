@@ -339,9 +339,22 @@ void life_recover(struct life *l)
     }
 }
 
+/* What is being written is finished. */
+void life_finish_writing(struct life *l)
+{
+    int64_t had_ms = l->world.write_ms;
+
+    l->world.write_ms = 0;
+    if (l->world.writing != NULL) {
+        l->world.written_ms = l->world.now_ms;
+    }
+    world_settle(&l->world);
+    l->world.write_ms = had_ms;
+}
+
 void life_restart(struct life *l)
 {
-    world_settle(&l->world);
+    life_finish_writing(l);
     if (life_failed(l) || is_dead(l)) {
         return;
     }
@@ -398,7 +411,7 @@ void life_flip(struct life *l)
         return;
     }
     life_mend_disk(l);
-    world_settle(&l->world);
+    life_finish_writing(l);
     if (life_failed(l)) {
         return;
     }

@@ -234,6 +234,7 @@ static void ev_freeze(struct life *l)
                                      TURN_THAW, 0};
 
     if (life_has(l, SEEDED_FAULT(FREEZE))) {
+        life_finish_writing(l);
         engine_set_frozen(l->world.engine, true, "asked for");
         vec_push(&l->turns, turn);
     }

@@ -106,6 +106,8 @@ void life_recover(struct life *l);
 void life_arm_crash(struct life *l);
 void life_arm_disk(struct life *l);
 void life_fill_disk(struct life *l);
+/* The batch on its way is on disk, if there is one, and all comes to rest. */
+void life_finish_writing(struct life *l);
 /* A clean stop and start. */
 void life_restart(struct life *l);
 /* The same, with bits turned while the daemon is down. */

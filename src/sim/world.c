@@ -2,6 +2,7 @@
 #include "sim/world.h"
 
 #include "base/check.h"
+#include "base/mem.h"
 
 #include <time.h>
 
@@ -41,8 +42,54 @@ static struct clock_reading reading(const struct world *w)
     return (struct clock_reading){(w->now_ms + w->wall_ms) * NS_PER_MS, w->now_ms * NS_PER_MS};
 }
 
+/* ---- appends that take time ---- */
+
+static void world_write(void *ctx, struct journal_record *records, size_t count)
+{
+    struct world *w = ctx;
+
+    w->writing = records;
+    w->writing_count = count;
+    w->written_ms = w->now_ms;
+    if (w->write_ms > 0) {
+        w->written_ms += rng_range(&w->rng, 0, w->write_ms);
+    }
+}
+
+static void world_keep(void *ctx, const struct journal_snapshot *taken)
+{
+    struct world *w = ctx;
+    struct journal_snapshot snapshot = *taken;
+
+    if (journal_snapshot_put(w->journal, &snapshot, NULL) != 0) {
+        snapshot.seq = 0; /* one that fails is only missed */
+    }
+    mem_freep(&snapshot.bytes);
+}
+
+static void world_wait(void *ctx)
+{
+    const struct world *w = ctx;
+
+    CHECK(w->writing == NULL);
+}
+
+/* The batch is on disk, or it failed. */
+static void written(struct world *w, int64_t at_ms)
+{
+    struct err err = {0};
+    int rc = journal_append(w->journal, w->writing, w->writing_count, &err);
+
+    w->writing = NULL;
+    engine_committed(w->engine, at_ms, rc, &err);
+}
+
 int world_open(struct world *w, struct err *err)
 {
+    const struct engine_committer committer = {.ctx = w,
+                                               .append = world_write,
+                                               .snapshot = world_keep,
+                                               .wait = world_wait};
     const struct engine_config config = {
         .journal = w->journal,
         .hooks = {.ctx = w, .durable = world_durable, .cpu_us = world_cpu_us},
@@ -53,6 +100,10 @@ int world_open(struct world *w, struct err *err)
 
     if (rc == 0) {
         engine_add_backend(w->engine, "local", w->relay != NULL ? &w->relay->base : w->backend);
+    }
+    w->writing = NULL;
+    if (rc == 0 && w->threaded) {
+        engine_set_committer(w->engine, &committer);
     }
     if (rc == 0 && w->clocked) {
         clock_start(&w->clock, reading(w), core_now_ms(world_core(w)));
@@ -141,6 +192,32 @@ static int64_t daemon_ms(struct world *w)
     return at_ms;
 }
 
+static void looked(struct world *w)
+{
+    if (w->after_step != NULL) {
+        w->after_step(w->watch_ctx);
+    }
+}
+
+/* What was being written is finished first; as long as writing takes no time, it goes on. */
+static int64_t step_engine(struct world *w, int64_t at_ms)
+{
+    int64_t next_ms;
+    int i;
+
+    for (i = 0; i < WORLD_SETTLE_MAX && !w->stopped; i++) {
+        if (w->writing != NULL) {
+            written(w, at_ms);
+            looked(w);
+        }
+        next_ms = w->stopped ? INT64_MAX : engine_step(w->engine, at_ms);
+        if (w->writing == NULL || w->written_ms > w->now_ms) {
+            return next_ms;
+        }
+    }
+    return at_ms + 1;
+}
+
 void world_step(struct world *w)
 {
     int64_t at_ms, next_ms;
@@ -150,17 +227,20 @@ void world_step(struct world *w)
     }
     at_ms = daemon_ms(w);
     virtual_run_until(w->backend, w->now_ms);
-    next_ms = engine_step(w->engine, at_ms);
-    w->engine_next_ms = next_ms == INT64_MAX ? INT64_MAX : w->now_ms + (next_ms - at_ms);
-    if (w->after_step != NULL) {
-        w->after_step(w->watch_ctx);
+    if (w->writing == NULL || w->written_ms <= w->now_ms) {
+        next_ms = step_engine(w, at_ms);
+        w->engine_next_ms = next_ms == INT64_MAX ? INT64_MAX : w->now_ms + (next_ms - at_ms);
     }
+    looked(w);
 }
 
 int64_t world_next_ms(struct world *w)
 {
     int64_t next_ms = virtual_next_ms(w->backend);
 
+    if (w->writing != NULL) { /* the engine waits for it */
+        return next_ms < w->written_ms ? next_ms : w->written_ms;
+    }
     return next_ms < w->engine_next_ms ? next_ms : w->engine_next_ms;
 }
 

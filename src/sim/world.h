@@ -12,6 +12,7 @@
 
 #include "backend/virtual/virtual.h"
 #include "base/clock.h"
+#include "base/rng.h"
 #include "engine/engine.h"
 #include "sim/relay.h"
 #include "sim/roll.h"
@@ -35,7 +36,15 @@ struct world {
     int64_t snapshot_every; /* records */
     int plans_max;          /* plans in one commit, 0 = as many as there are */
     int64_t engine_next_ms; /* what the last step asked for, in the world's time */
-    bool stopped;           /* nothing happens any more: set by who watches */
+    /* Appends that take time, as by musterd's thread: the engine goes on only when the batch is on
+     * disk, and what comes in meanwhile waits.  write_ms 0 = no time at all. */
+    bool threaded;
+    int64_t write_ms; /* at most */
+    struct rng rng;
+    struct journal_record *writing; /* lent by the engine */
+    size_t writing_count;
+    int64_t written_ms; /* when it will be on disk */
+    bool stopped;       /* nothing happens any more: set by who watches */
     world_watch *watch;
     void (*after_step)(void *ctx); /* may be NULL */
     void *watch_ctx;               /* of both */
