@@ -84,26 +84,44 @@ static bool is_waiting(const json_t *job)
     return strcmp(state, "queued") == 0 || strcmp(state, "held") == 0;
 }
 
+/* Without a filter the queues know the numbers, however many jobs were left out. */
+static void count_jobs(const struct toppage_view *view, const struct topdata *data,
+                       int64_t *ret_running, int64_t *ret_waiting)
+{
+    bool all = view->filter.queue == NULL && view->filter.user == NULL;
+    const json_t *item;
+    size_t i;
+
+    *ret_running = *ret_waiting = 0;
+    json_array_foreach(data->jobs, i, item)
+    {
+        *(is_waiting(item) ? ret_waiting : ret_running) += all && data->more ? 0 : 1;
+    }
+    json_array_foreach(data->queues, i, item)
+    {
+        if (all && data->more && member_flag(item, "leaf")) {
+            *ret_running += member_int(item, "running");
+            *ret_waiting += member_int(item, "waiting");
+        }
+    }
+}
+
 static void add_header(struct toppage *p, const struct toppage_view *view,
                        const struct topdata *data)
 {
     struct textline *l = new_line(p);
-    size_t waiting = 0, count = json_array_size(data->jobs);
+    int64_t running, waiting;
     struct str now = {0};
 
-    for (size_t i = 0; i < count; i++) {
-        waiting += is_waiting(json_array_get(data->jobs, i)) ? 1 : 0;
-    }
+    count_jobs(view, data, &running, &waiting);
     display_time(&now, view->now_ms, view->local);
     textline_add(l, TEXTLINE_TITLE, "muster top");
+    textline_add(l, TEXTLINE_DIM, any_simulated(data) ? " (simulated GPUs)" : "");
     if (view->message != NULL) {
         addf(l, TEXTLINE_RED, "  %s", view->message);
     }
-    addf(l, TEXTLINE_PLAIN, "  %s  %zu jobs run, %zu wait%s", str_text(&now), count - waiting,
-         waiting, data->more ? ", and more" : "");
-    if (any_simulated(data)) {
-        textline_add(l, TEXTLINE_DIM, "  GPUs are simulated");
-    }
+    addf(l, TEXTLINE_PLAIN, "  %s  %" PRId64 " jobs run, %" PRId64 " wait%s", str_text(&now),
+         running, waiting, data->more ? ", not all are shown" : "");
     str_fini(&now);
 }
 

@@ -19,8 +19,8 @@ static void begin_colours(bool wanted)
         return;
     }
     use_default_colors();
-    for (short i = TEXTLINE_GREEN; i < TEXTLINE_COLOURS; i++) {
-        init_pair(i, COLOURS[i], -1);
+    for (int i = TEXTLINE_GREEN; i < TEXTLINE_COLOURS; i++) {
+        init_pair((short)i, COLOURS[i], -1);
     }
 }
 

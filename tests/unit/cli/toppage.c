@@ -155,6 +155,21 @@ static void what_is_left_out_is_counted(void **state)
     assert_string_equal(line(5), "... 6 more pools");
 }
 
+static void jobs_that_are_not_shown_are_counted(void **state)
+{
+    (void)state;
+    data.more = true;
+    json_object_set_new(json_array_get(data.queues, 1), "waiting", json_integer(3000));
+    toppage_make(&page, &view, &data);
+    assert_string_equal(line(0), "muster top  2026-11-30T15:56:07Z  1 jobs run, 3000 wait, not all "
+                                 "are shown  GPUs are");
+    view.filter.queue = "nlp";
+    toppage_make(&page, &view, &data);
+    assert_string_equal(line(0),
+                        "muster top  2026-11-30T15:56:07Z  1 jobs run, 2 wait, not all are "
+                        "shown  GPUs are sim");
+}
+
 static void nothing_known_yet_is_a_page_too(void **state)
 {
     struct topdata none = {0};
@@ -178,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_size_gives_lines_of_that_size, begin, end),
         cmocka_unit_test_setup_teardown(a_low_page_scrolls_its_jobs, begin, end),
         cmocka_unit_test_setup_teardown(what_is_left_out_is_counted, begin, end),
+        cmocka_unit_test_setup_teardown(jobs_that_are_not_shown_are_counted, begin, end),
         cmocka_unit_test_setup_teardown(nothing_known_yet_is_a_page_too, begin, end),
     };
 
