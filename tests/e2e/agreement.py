@@ -115,7 +115,8 @@ def groups_left(w, known):
     left = []
     for base in GROUPS:
         for name in os.listdir(base) if os.path.isdir(base) else []:
-            key, _, salt = name.rpartition("-")
+            unit = name.removeprefix("muster-task-").removesuffix(".service")
+            key, _, salt = unit.rpartition("-")
             if salt in w.salts and key not in known:
                 left.append(name)
     return left

@@ -45,7 +45,7 @@ def payload(path, story, programs, unit, source):
         tar.add(unit, "musterd.service")
         for folder in (f"{source}/tests/e2e", HERE):
             for name in os.listdir(folder):
-                if name.endswith(".py"):
+                if name.endswith((".py", ".sh")):
                     tar.add(f"{folder}/{name}", name)
         tar.add(f"{source}/examples", "examples")
         about = tarfile.TarInfo("story")
@@ -54,7 +54,8 @@ def payload(path, story, programs, unit, source):
 
 
 def command(cache, work, systemd):
-    init = "" if systemd else "muster.init=/muster/vm_init.py "
+    init = ("systemd.run=/muster/vm_unit.sh systemd.run_success_action=poweroff "
+            "systemd.run_failure_action=poweroff" if systemd else "muster.init=/muster/vm_init.py")
     disks = [f"{cache}/root.img", f"{work}/payload.tar", f"{work}/a", f"{work}/b"]
     drives = []
     for disk in disks:
@@ -62,7 +63,7 @@ def command(cache, work, systemd):
     return ["qemu-system-x86_64", "-machine", "pc,accel=tcg", "-cpu", "max", "-m", "1024",
             "-smp", "2", "-nic", "none", "-display", "none", "-monitor", "none", "-serial", "stdio",
             "-kernel", f"{cache}/vmlinuz", "-initrd", f"{cache}/initrd", *drives, "-append",
-            f"console=ttyS0 quiet loglevel=1 no_timer_check panic=-1 {init}systemd.show_status=no"]
+            f"console=ttyS0 quiet loglevel=1 no_timer_check panic=-1 systemd.show_status=no {init}"]
 
 
 class Listener:

@@ -1,0 +1,4 @@
+#!/bin/sh
+# What the booted systemd of the machine runs: the story, with its TAP on the serial console.
+exec python3 "/muster/$(cat /muster/story).py" /muster/musterd /muster/muster-shepherd \
+    /muster/examples >/dev/ttyS0 2>&1
