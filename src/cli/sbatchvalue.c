@@ -224,9 +224,10 @@ static bool add_range(json_t *list, const char *prefix, size_t len, const char *
             (*at)++;
             return true;
         }
-        if (*(*at)++ != ',') {
+        if (**at != ',') {
             return false;
         }
+        (*at)++;
     }
 }
 
