@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/quantity.h"
 #include "base/str.h"
+#include "daemon/answer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -203,4 +204,21 @@ const char **bodyread_texts(struct bodyread *r, const json_t *o, const char *nam
     }
     *ret_count = count;
     return out;
+}
+
+bool bodyread_nothing(const struct asked *a)
+{
+    static const char *const NO_FIELDS[] = {NULL};
+    struct arena *arena = arena_make();
+    struct bodyread r;
+
+    bodyread_init(&r, arena);
+    if (a->call->body != NULL) {
+        bodyread_known(&r, a->call->body, NO_FIELDS);
+    }
+    if (r.rc != 0) {
+        answer_error(a, r.rc, &r.err, r.field);
+    }
+    arena_free(arena);
+    return r.rc == 0;
 }

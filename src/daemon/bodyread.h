@@ -41,4 +41,9 @@ int64_t bodyread_share(struct bodyread *r, const json_t *o, const char *name);
 const char **bodyread_texts(struct bodyread *r, const json_t *o, const char *name, size_t max,
                             size_t *ret_count);
 
+struct asked;
+
+/* A body may come, without any field: else answers and returns false. */
+bool bodyread_nothing(const struct asked *a);
+
 #endif

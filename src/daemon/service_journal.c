@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "daemon/bodyread.h"
 #include "daemon/eventlog.h"
 #include "daemon/jsonout.h"
 #include "daemon/recordview.h"
@@ -132,7 +133,7 @@ void service_journal_verify(struct daemon *d, const struct asked *a)
     json_t *o;
     int rc;
 
-    if (!answer_params(a, PARAMS)) {
+    if (!answer_params(a, PARAMS) || !bodyread_nothing(a)) {
         return;
     }
     rc = journal_verify(d->journal, &verdict, &err);

@@ -28,36 +28,16 @@ void service_journal_key(struct daemon *d, const struct asked *a)
     answer_json(a, o);
 }
 
-/* A body may come and must be empty. */
-static bool takes_nothing(const struct asked *a)
-{
-    static const char *const NO_FIELDS[] = {NULL};
-    struct arena *arena = arena_make();
-    struct bodyread r;
-    bool good;
-
-    bodyread_init(&r, arena);
-    if (a->call->body != NULL) {
-        bodyread_known(&r, a->call->body, NO_FIELDS);
-    }
-    good = r.rc == 0;
-    if (!good) {
-        answer_error(a, r.rc, &r.err, r.field);
-    }
-    arena_free(arena);
-    return good;
-}
-
 void service_journal_rotate(struct daemon *d, const struct asked *a)
 {
-    if (answer_params(a, NO_PARAMS) && takes_nothing(a)) {
+    if (answer_params(a, NO_PARAMS) && bodyread_nothing(a)) {
         signing_rotate(d, a);
     }
 }
 
 void service_journal_checkpoint(struct daemon *d, const struct asked *a)
 {
-    if (answer_params(a, NO_PARAMS) && takes_nothing(a)) {
+    if (answer_params(a, NO_PARAMS) && bodyread_nothing(a)) {
         signing_checkpoint(d, a);
     }
 }

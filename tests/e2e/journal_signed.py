@@ -153,8 +153,9 @@ def signing_story(t, w, a):
     run_jobs(w, 1)
     two = w.post("journal/checkpoint")
     run_jobs(w, 1)
-    t.equal(w.post("journal/checkpoint", {"x": 1}).json["code"], "request.unknown_field",
-            "a checkpoint takes no fields")
+    for path in ("journal/checkpoint", "journal/key/rotate", "journal/verify"):
+        t.equal(w.post(path, {"x": 1}).json["code"], "request.unknown_field",
+                f"{path} takes no fields")
     with open(w.dir + "/witness", "w") as f:
         f.write(two["document"])
     data, lines = export(w)
