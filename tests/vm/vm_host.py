@@ -19,7 +19,7 @@ import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 LIMIT_S = 1500
-DISKS_MIB = {"a": 64, "b": 1024}  # the second is for a log of what the first was told
+DISKS_MIB = {"a": 32, "b": 1024}  # the second is for a log of what the first was told
 
 
 def skip(why):

@@ -2,7 +2,6 @@
 # systemd
 """In the machine, under systemd: the unit starts and says so, its tasks are units of their own that
 outlive a restart, a kill, a stop and an upgrade of musterd, and limits and sandboxes hold in them."""
-import json
 import os
 import subprocess
 
@@ -130,9 +129,8 @@ def it_outlives(t, w, job, pid):
 
 def of_a_user(t, w):
     """A job of another account, submitted by it, in a sandbox."""
-    out = sh("su", "tester", "-c", "cd && muster submit --queue red --sandbox --json -- /bin/sh -c "
-             "'id -un; cat /proc/1/comm; touch /etc/x || touch ok'")
-    job = json.loads(out)["job"]
+    job = sh("su", "tester", "-c", "cd && muster submit --queue red --sandbox --parsable -- /bin/sh "
+             "-c 'id -un; cat /proc/1/comm; touch /etc/x || touch ok'")
     w.until_state(job, "succeeded", "failed", seconds=90)
     t.equal(w.logs(job).split(), ["tester", "bwrap"], "a user's job runs as the user, in a sandbox",
             w.logs(job, "?stream=stderr"))
