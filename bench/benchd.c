@@ -148,6 +148,19 @@ int64_t benchd_cpu_ms(const struct benchd *d)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+int64_t benchd_loop_ms(const struct benchd *d)
+{
+    char path[64];
+    long long ns = 0;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)d->pid, (int)d->pid);
+    f = fopen(path, "r");
+    CHECK(f != NULL && fscanf(f, "%lld", &ns) == 1);
+    fclose(f);
+    return ns / 1000000;
+}
+
 int64_t benchd_memory_kib(const struct benchd *d)
 {
     char path[64];

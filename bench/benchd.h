@@ -25,6 +25,8 @@ void benchd_fini(struct benchd *d);
 
 /* CPU time of the process so far, all its threads. */
 int64_t benchd_cpu_ms(const struct benchd *d);
+/* The same of its first thread, which is the one that decides. */
+int64_t benchd_loop_ms(const struct benchd *d);
 /* Its resident memory. */
 int64_t benchd_memory_kib(const struct benchd *d);
 int64_t benchd_now_us(void);

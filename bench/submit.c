@@ -259,6 +259,7 @@ static int measure(struct benchd *d, size_t connections, int64_t seconds)
     int64_t start_ms = 0;
     int64_t ms;
     int64_t cpu_ms;
+    int64_t loop_ms;
     int64_t before;
     int64_t listed;
     int64_t value;
@@ -275,11 +276,15 @@ static int measure(struct benchd *d, size_t connections, int64_t seconds)
     }
     printf("started again in %" PRId64 " ms\n", start_ms);
     cpu_ms = benchd_cpu_ms(d);
+    loop_ms = benchd_loop_ms(d);
     before = r->answered;
     ms += drive(r, d, connections, seconds * 500, false);
     cpu_ms = benchd_cpu_ms(d) - cpu_ms;
-    printf("musterd: %" PRId64 " us CPU a job in the second half; it has %" PRId64 " KiB\n",
-           cpu_ms * 1000 / (r->answered - before + 1), benchd_memory_kib(d));
+    loop_ms = benchd_loop_ms(d) - loop_ms;
+    before = r->answered - before + 1;
+    printf("musterd: %" PRId64 " us CPU a job in the second half, %" PRId64
+           " of them in the loop; it has %" PRId64 " KiB\n",
+           cpu_ms * 1000 / before, loop_ms * 1000 / before, benchd_memory_kib(d));
     listed = list_jobs(d, seen);
     for (int64_t i = 0; i < JOBS_MAX; i++) {
         acked += r->acked[i];

@@ -73,6 +73,7 @@ static void hook_durable(void *ctx, const struct fact *fact, const struct journa
         crashmark_at(record->seq);
     }
     jobindex_add(d->jobs, record);
+    eventlog_add(d->events, record);
     command_durable(d, fact);
     if (fact->kind == FACT_DEVICE_STUCK || fact->kind == FACT_NODE_LOST) {
         note(NOTE_WARN, "seq=%" PRId64 " kind=%s", record->seq, record->kind);
@@ -302,7 +303,7 @@ static void stop(struct daemon *d, int number)
     note(NOTE_INFO, "signal=%d: stopping, tasks run on", number);
     d->stopping = true;
     notify_stopping();
-    eventlog_wake(d->events);
+    eventlog_wake_all(d->events);
     server_stop(d->server, stopped, d);
 }
 

@@ -4,15 +4,35 @@
 #include "base/str.h"
 #include "daemon/recordview.h"
 
+#include <event2/event.h>
 #include <inttypes.h>
 #include <string.h>
 
 #define PIECE_RECORDS 256
 #define PIECE_BYTES   ((size_t)256 * 1024)
 
+/* Records kept, and how many streams share one millisecond between two wakings. */
+#define RECENT_MAX     1024
+#define STREAMS_PER_MS 20
+#define WAKE_AT_ONCE   (STREAMS_PER_MS * 2)
+
+struct recent { /* a record, and its text once a stream has asked for it */
+    struct journal_record record;
+    char *bytes;
+    char *kind;
+    char *text;
+    size_t len;
+};
+
 struct eventlog {
     struct daemon *d;
     VEC(struct eventstream *) open;
+    struct recent *recent; /* by seq modulo RECENT_MAX */
+    int64_t recent_first;  /* seqs, none if first > last */
+    int64_t recent_last;
+    struct event *timer;
+    int64_t woken_ms;
+    bool due; /* the timer is set */
 };
 
 struct eventstream {
@@ -29,7 +49,47 @@ struct eventlog *eventlog_new(struct daemon *d)
     struct eventlog *l = mem_new(1, sizeof(*l));
 
     l->d = d;
+    l->recent = mem_new(RECENT_MAX, sizeof(*l->recent));
+    l->recent_first = 1;
     return l;
+}
+
+static void recent_drop(struct recent *r)
+{
+    mem_free(r->bytes);
+    mem_free(r->kind);
+    mem_free(r->text);
+    *r = (struct recent){0};
+}
+
+static void recent_clear(struct eventlog *l)
+{
+    for (int64_t seq = l->recent_first; seq <= l->recent_last; seq++) {
+        recent_drop(&l->recent[seq % RECENT_MAX]);
+    }
+    l->recent_first = l->recent_last + 1;
+}
+
+void eventlog_add(struct eventlog *l, const struct journal_record *record)
+{
+    struct recent *r = &l->recent[record->seq % RECENT_MAX];
+
+    if (l->open.count == 0 || record->seq != l->recent_last + 1) {
+        recent_clear(l);
+        l->recent_first = record->seq;
+    }
+    l->recent_last = record->seq;
+    if (l->open.count == 0) {
+        l->recent_first = record->seq + 1;
+        return;
+    }
+    if (l->recent_last - l->recent_first == RECENT_MAX) {
+        l->recent_first++; /* its place is the new one's */
+    }
+    recent_drop(r);
+    r->record = *record;
+    r->record.bytes = r->bytes = mem_text_n(record->bytes, record->len);
+    r->record.kind = r->kind = mem_text(record->kind);
 }
 
 void eventlog_free(struct eventlog *l)
@@ -41,6 +101,11 @@ void eventlog_free(struct eventlog *l)
         l->open.items[i]->log = NULL;
     }
     vec_fini(&l->open);
+    if (l->timer != NULL) {
+        event_free(l->timer);
+    }
+    recent_clear(l);
+    mem_free(l->recent);
     mem_free(l);
 }
 
@@ -48,6 +113,18 @@ static bool wanted(const struct eventstream *s, const struct journal_record *r)
 {
     return (s->filter.kind == FACT_NONE || fact_kind_of(r->kind) == s->filter.kind) &&
            (s->filter.job == 0 || recordview_names_job(r, s->filter.job));
+}
+
+static void write_event(struct daemon *d, const struct journal_record *r, struct str *out)
+{
+    json_t *o = recordview_json(d, r);
+    char *text = json_dumps(o, JSON_COMPACT);
+
+    str_addf(out, "id: %" PRId64 "\nevent: %s\ndata: ", r->seq, r->kind);
+    str_add(out, text == NULL ? "{}" : text);
+    str_add(out, "\n\n");
+    mem_free(text);
+    json_decref(o);
 }
 
 static bool each(void *ctx, const struct journal_record *r)
@@ -59,16 +136,30 @@ static bool each(void *ctx, const struct journal_record *r)
     }
     s->next_seq = r->seq + 1;
     if (wanted(s, r)) {
-        json_t *o = recordview_json(s->log->d, r);
-        char *text = json_dumps(o, JSON_COMPACT);
-
-        str_addf(&s->out, "id: %" PRId64 "\nevent: %s\ndata: ", r->seq, r->kind);
-        str_add(&s->out, text == NULL ? "{}" : text);
-        str_add(&s->out, "\n\n");
-        mem_free(text);
-        json_decref(o);
+        write_event(s->log->d, r, &s->out);
     }
     return s->out.len < PIECE_BYTES;
+}
+
+/* Some of the records that are kept, from the stream's place on. */
+static void take_recent(struct eventstream *s)
+{
+    struct eventlog *l = s->log;
+
+    while (s->next_seq <= l->recent_last && s->out.len < PIECE_BYTES) {
+        struct recent *r = &l->recent[s->next_seq++ % RECENT_MAX];
+        struct str text = {0};
+
+        if (!wanted(s, &r->record)) {
+            continue;
+        }
+        if (r->text == NULL) {
+            write_event(l->d, &r->record, &text);
+            r->len = text.len;
+            r->text = str_take(&text);
+        }
+        str_add_n(&s->out, r->text, r->len);
+    }
 }
 
 static int64_t give(struct str *out, size_t *taken, char *buf, size_t room)
@@ -92,7 +183,10 @@ static int64_t pull(struct service_stream *base, char *buf, size_t room)
         return -1;
     }
     while (s->out.len == 0 && s->next_seq <= s->log->d->durable_seq) {
-        if (journal_read(s->log->d->journal, s->next_seq, PIECE_RECORDS, each, s, NULL) != 0) {
+        if (s->next_seq >= s->log->recent_first && s->next_seq <= s->log->recent_last) {
+            take_recent(s);
+        } else if (journal_read(s->log->d->journal, s->next_seq, PIECE_RECORDS, each, s, NULL) !=
+                   0) {
             return -1;
         }
     }
@@ -134,13 +228,46 @@ int eventlog_stream(struct eventlog *l, const struct eventlog_filter *filter,
     return 0;
 }
 
-void eventlog_wake(struct eventlog *l)
+void eventlog_wake_all(struct eventlog *l)
 {
+    l->woken_ms = daemon_now_ms(l->d);
     for (size_t i = 0; i < l->open.count; i++) {
         if (l->open.items[i]->base.wake != NULL) {
             l->open.items[i]->base.wake(l->open.items[i]->base.wake_arg);
         }
     }
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct eventlog *l = arg;
+
+    (void)fd;
+    (void)what;
+    l->due = false;
+    eventlog_wake_all(l);
+}
+
+void eventlog_wake(struct eventlog *l)
+{
+    int64_t wait_ms = (int64_t)l->open.count / STREAMS_PER_MS;
+
+    wait_ms -= daemon_now_ms(l->d) - l->woken_ms;
+    if (l->open.count <= WAKE_AT_ONCE || (wait_ms <= 0 && !l->due)) {
+        eventlog_wake_all(l);
+        return;
+    }
+    if (l->due) {
+        return;
+    }
+    struct timeval wait = {.tv_usec = (suseconds_t)(wait_ms < 999 ? wait_ms * 1000 : 999000)};
+
+    if (l->timer == NULL) {
+        l->timer = evtimer_new(l->d->base, on_timer, l);
+        CHECK(l->timer != NULL);
+    }
+    CHECK(event_add(l->timer, &wait) == 0);
+    l->due = true;
 }
 
 /* ---- export ---- */

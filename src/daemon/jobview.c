@@ -198,7 +198,7 @@ static void put_info(struct daemon *d, json_t *o, const struct job *j)
     arena_free(arena);
 }
 
-json_t *jobview_row(struct daemon *d, const struct job *j)
+json_t *jobview_row(struct daemon *d, const struct job *j, bool info)
 {
     json_t *o = json_object();
     json_t *exit = json_object();
@@ -227,7 +227,11 @@ json_t *jobview_row(struct daemon *d, const struct job *j)
     jsonout_int(exit, "status", job_is_ended(j) ? j->end_status : 0);
     jsonout_int(exit, "signal", job_is_ended(j) ? j->end_signal : 0);
     json_object_set_new(o, "exit", exit);
-    put_info(d, o, j);
+    if (info) {
+        put_info(d, o, j);
+    } else {
+        jsonout_text(o, "info", "");
+    }
     jsonout_ms(o, "stops_ms", job_is_active(j) && j->stop.told ? j->stop.deadline_ms : 0);
     jsonout_id(o, "array", j->array);
     json_object_set_new(o, "element", j->array == 0 ? json_null() : json_integer(j->element));
@@ -359,7 +363,7 @@ static void put_command(struct daemon *d, json_t *o, const struct job *j)
 
 json_t *jobview_full(struct daemon *d, const struct job *j)
 {
-    json_t *o = jobview_row(d, j);
+    json_t *o = jobview_row(d, j, true);
     json_t *groups = json_array();
     json_t *tasks = json_array();
 

@@ -6,7 +6,8 @@
 #include "daemon/daemon.h"
 
 /* One row of a list. */
-json_t *jobview_row(struct daemon *d, const struct job *j);
+/* info: say why it waits, which takes time that grows with the jobs before it; else "". */
+json_t *jobview_row(struct daemon *d, const struct job *j, bool info);
 /* The row with groups, tasks, history and command. */
 json_t *jobview_full(struct daemon *d, const struct job *j);
 json_t *jobview_why(struct daemon *d, const struct why *w);

@@ -78,9 +78,14 @@ static bool passes(struct daemon *d, const struct filter *f, const struct job *j
                                                                 f->queue_index, j->queue));
 }
 
+/* Jobs that are looked at to say why others wait, in one page: some 10 ms.  Where more wait, the
+ * rows behind have no info; `why` tells it of each. */
+#define INFO_WORK_MAX 1000000
+
 void service_job_list(struct daemon *d, const struct asked *a)
 {
     const struct core *core = engine_core(d->engine);
+    int64_t info_left = INFO_WORK_MAX / (view_waiting_count(core) + 1);
     struct answer_page page;
     struct filter f;
 
@@ -96,7 +101,7 @@ void service_job_list(struct daemon *d, const struct asked *a)
             page.more = true;
             break;
         }
-        answer_page_add(&page, j->id, jobview_row(d, j));
+        answer_page_add(&page, j->id, jobview_row(d, j, info_left-- > 0));
     }
     answer_page_end(a, &page);
 }

@@ -12,6 +12,9 @@
 
 #include <string.h>
 
+/* What a usual submission needs; malloc tidies its heap up for each large block that is freed. */
+#define ARENA_BYTES ((size_t)4 * 1024)
+
 struct submission { /* waits for its facts to be durable; all elements share it */
     struct asked asked;
     struct idempotency_id id;
@@ -242,7 +245,7 @@ void service_job_submit(struct daemon *d, const struct asked *a)
     if (!answer_params(a, PARAMS) || !answer_param_bool(a, "dry_run", &dry)) {
         return;
     }
-    arena = arena_make();
+    arena = arena_make_sized(ARENA_BYTES);
     bodyread_init(&r, arena);
     if (!submitjson_read(d, &a->call->caller, a->call->body, &r, &sub)) {
         answer_error(a, r.rc, &r.err, r.field);

@@ -246,15 +246,24 @@ void engine_snapshot_due(struct engine *e)
     int64_t last = journal_last_seq(e->config.journal);
     struct journal_snapshot snapshot;
 
+    e->bytes_since_snapshot += e->batch.bytes.len;
     if (!e->snapshot_wanted && (every <= 0 || last - e->snapshot_seq < every)) {
         return;
     }
-    if (e->committer.append != NULL) {
-        make_snapshot(e, &snapshot);
-        e->committer.snapshot(e->committer.ctx, &snapshot);
-    } else if (engine_snapshot_put(e, NULL) == 0) {
+    if (e->committer.append == NULL) {
+        if (engine_snapshot_put(e, NULL) != 0) {
+            e->snapshot_seq = last; /* the next try is `every` records later */
+        }
         return;
     }
-    /* Not now again and again: if it fails, the next try is `every` records later. */
+    /* Making one holds up the step: not before as many bytes of records have come as the last one
+     * had, so that it costs less than the records themselves. */
+    if (!e->snapshot_wanted && e->bytes_since_snapshot < e->snapshot_bytes) {
+        return;
+    }
+    make_snapshot(e, &snapshot);
     e->snapshot_seq = last;
+    e->snapshot_bytes = snapshot.len;
+    e->bytes_since_snapshot = 0;
+    e->committer.snapshot(e->committer.ctx, &snapshot);
 }

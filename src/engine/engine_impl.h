@@ -59,6 +59,8 @@ struct engine {
     int64_t next_plan_ms;          /* of the last plan */
     int64_t retry_ms;              /* disk full: try again then */
     int64_t snapshot_seq;          /* of the newest snapshot */
+    size_t snapshot_bytes;         /* its size, 0 = it was written before this start */
+    size_t bytes_since_snapshot;   /* of records, since it or the start */
     bool snapshot_wanted;
     bool disk_full;
     bool frozen;

@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 int conn_identify(struct conn *c, int fd, bool local, const struct sockaddr_storage *address,
                   struct err *err)
@@ -55,15 +56,25 @@ static bool same_peer(const struct conn *a, const struct conn *b)
     return same_address(&a->address, &b->address);
 }
 
+/* Some of all connections are kept for root and musterd's own account, so that the operator gets in
+ * when two others have taken the rest. */
+static unsigned room_for(const struct conn_list *l, const struct conn *c)
+{
+    bool master = c->peer.local && (c->peer.uid == 0 || c->peer.uid == geteuid());
+
+    return master ? l->count_max : l->count_max - l->count_max / CONN_KEPT_PART;
+}
+
 int conn_list_room(const struct conn_list *l, const struct conn *c, struct err *err)
 {
+    unsigned count_max = room_for(l, c);
     unsigned same = 0;
 
     for (const struct conn *other = l->first; other != NULL; other = other->next) {
         same += same_peer(other, c) ? 1 : 0;
     }
-    if (l->count >= l->count_max) {
-        return err_set(err, ERR_BUSY, "too many connections: %u are the most", l->count_max);
+    if (l->count >= count_max) {
+        return err_set(err, ERR_BUSY, "too many connections: %u are the most", count_max);
     }
     if (same >= l->peer_max) {
         return err_set(err, ERR_BUSY, "too many connections of one %s: %u are the most",

@@ -25,6 +25,8 @@ struct conn {
     int64_t idle_since_ms;
 };
 
+#define CONN_KEPT_PART 32 /* one connection of as many is kept for root and musterd's account */
+
 struct conn_list {
     struct conn *first;
     unsigned count;

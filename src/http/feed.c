@@ -1,7 +1,12 @@
 /* feed - states of the connection: flowing (MHD calls give_bytes when the socket has room) and
  * suspended (nobody calls).  MHD does not watch a suspended socket, so feed_tick asks the kernel
  * whether the other end was closed; otherwise the log of a silent job would hold its connection for
- * ever. */
+ * ever.
+ *
+ * A reader that ends with an error does not get its connection freed at once: libmicrohttpd
+ * (0.9.75, epoll) takes it out of its list of ready ones and looks again when an older connection
+ * ends or the idle time is over.  So a client that has gone is sent a few bytes, and the write that
+ * fails ends the connection. */
 #include "http/feed.h"
 
 #include "base/mem.h"
@@ -92,8 +97,8 @@ static ssize_t give_bytes(void *arg, uint64_t pos, char *buf, size_t room)
     int64_t count;
 
     (void)pos;
-    if (f->gone) {
-        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (f->gone) { /* see feed_tick */
+        return give_heartbeat(f, buf);
     }
     f->pulling = true;
     f->woken = false;

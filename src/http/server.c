@@ -284,7 +284,7 @@ static void fill_defaults(struct server_config *c)
 {
     c->unix_mode = c->unix_mode != 0 ? c->unix_mode : 0666;
     c->body_bytes_max = c->body_bytes_max != 0 ? c->body_bytes_max : (size_t)1 << 20;
-    c->connections_max = c->connections_max != 0 ? c->connections_max : 1024;
+    c->connections_max = c->connections_max != 0 ? c->connections_max : 2048;
     c->connections_peer_max = c->connections_peer_max != 0 ? c->connections_peer_max : 512;
     c->request_ms_max = c->request_ms_max != 0 ? c->request_ms_max : 30000;
     c->idle_ms_max = c->idle_ms_max != 0 ? c->idle_ms_max : 60000;

@@ -27,7 +27,7 @@ struct server_config {        /* all 0: the defaults, and no socket */
     size_t host_count;
     bool metrics_auth;             /* /metrics needs the role read */
     size_t body_bytes_max;         /* 1 MiB */
-    unsigned connections_max;      /* 1,024 */
+    unsigned connections_max;      /* 2,048, see CONN_KEPT_PART */
     unsigned connections_peer_max; /* of one uid or one address: 512 */
     int64_t request_ms_max;        /* 30,000: a whole request, however it dribbles in */
     int64_t idle_ms_max;           /* 60,000: between requests, and a reader that takes nothing */
