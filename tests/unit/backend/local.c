@@ -326,6 +326,50 @@ static void growth_starts_the_new_tasks_only_and_a_shrink_is_seen(void **state)
     assert_null(fixture_find(f, FACT_TASK_RUNNING, 0));
 }
 
+static void a_number_in_a_later_step_is_another_task(void **state)
+{
+    struct fixture *f = *state;
+    const struct backend_task old[] = {{0, 1}};
+    const struct backend_task new[] = {{0, 2}};
+
+    fixture_shell(f, "exec sleep 1000");
+    fixture_start(f);
+    assert_int_equal(fixture_wait(f, FACT_TASK_RUNNING, 0)->step, 1);
+    assert_int_equal(f->backend->ops->kill(f->backend, 7, 1, old, 1, NULL), 0);
+    assert_int_equal(fixture_wait(f, FACT_TASK_ENDED, 0)->step, 1);
+    f->job.step = 2;
+    f->fact_count = 0;
+    fixture_start(f);
+    assert_int_equal(fixture_wait(f, FACT_TASK_RUNNING, 0)->step, 2);
+    assert_int_equal(f->backend->ops->kill(f->backend, 7, 1, old, 1, NULL), 0);
+    fixture_run_ms(f, 100);
+    assert_null(fixture_find(f, FACT_TASK_ENDED, 0));
+    fixture_restart(f);
+    f->job.step = 3; /* what the core holds was never started: the one of step 2 is not it */
+    fixture_adopt(f, 1);
+    assert_int_equal(fixture_wait(f, FACT_TASK_ENDED, 0)->step, 3);
+    f->job.step = 2;
+    (void)f->backend->ops->kill(f->backend, 7, 1, new, 1, NULL);
+}
+
+static void without_bubblewrap_a_sandbox_is_refused(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    f->config.bwrap = "/nowhere/bwrap";
+    fixture_open(f);
+    assert_non_null(
+        strstr(local_capabilities(f->backend), "no sandbox: there is no /nowhere/bwrap"));
+    f->job.sandbox = true;
+    fixture_shell(f, "true");
+    fixture_start(f);
+    assert_string_equal(
+        fixture_wait(f, FACT_TASK_REFUSED, 0)->text,
+        "a sandbox is asked for and there is no /nowhere/bwrap on this node: install "
+        "bubblewrap");
+}
+
 static void a_token_is_known_until_the_attempt_is_forgotten(void **state)
 {
     struct fixture *f = *state;
@@ -365,6 +409,8 @@ int main(void)
         LOCAL_TEST(the_deadline_is_there_before_the_signal),
         LOCAL_TEST(one_that_ignores_the_signal_is_killed),
         LOCAL_TEST(what_left_the_session_is_found_and_killed),
+        LOCAL_TEST(a_number_in_a_later_step_is_another_task),
+        LOCAL_TEST(without_bubblewrap_a_sandbox_is_refused),
         LOCAL_TEST(a_killed_supervisor_takes_its_tree_with_it),
         LOCAL_TEST(a_stopped_supervisor_does_not_save_its_task),
         LOCAL_TEST(without_a_control_group_the_mark_finds_the_tree),

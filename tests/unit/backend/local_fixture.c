@@ -45,6 +45,7 @@ static void take_ended(struct fixture_fact *row, const struct fact_task_ended *e
     row->job = ended->job;
     row->attempt = ended->attempt;
     row->task = ended->task;
+    row->step = ended->step;
     row->cause = ended->cause;
     row->status = ended->status;
 }
@@ -57,6 +58,7 @@ static void take_fact(struct fixture_fact *row, const struct fact *fact)
         row->job = fact_of(fact, TASK_RUNNING)->job;
         row->attempt = fact_of(fact, TASK_RUNNING)->attempt;
         row->task = fact_of(fact, TASK_RUNNING)->task;
+        row->step = fact_of(fact, TASK_RUNNING)->step;
     } else if (fact->kind == FACT_TASK_REFUSED) {
         row->task = fact_of(fact, TASK_REFUSED)->task;
         row->node_fault = fact_of(fact, TASK_REFUSED)->node_fault;

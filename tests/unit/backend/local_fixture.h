@@ -14,6 +14,7 @@ struct fixture_fact { /* what a test asks of a fact, copied */
     int64_t job;
     int64_t attempt;
     int64_t task;
+    int64_t step;
     int64_t status;
     int cause;
     bool node_fault;
