@@ -147,6 +147,9 @@ static int check_spare(const struct policy *p, struct err *err)
 static int check_nodes(const struct policy *p, struct err *err)
 {
     for (size_t i = 0; i < p->node_count; i++) {
+        if (p->nodes[i].id < 0 || p->nodes[i].id > CORE_ID_MAX) {
+            return err_set(err, ERR_POLICY, "node %s has no id", p->nodes[i].name);
+        }
         if (p->nodes[i].gpus < 0 || p->nodes[i].gpus > POLICY_GU_MAX / GU_PER_GPU) {
             return err_set(err, ERR_POLICY, "node %s cannot have %lld GPUs", p->nodes[i].name,
                            (long long)p->nodes[i].gpus);

@@ -190,6 +190,11 @@ void fold_free_tasks(lease_tasks *tasks)
     vec_clear(tasks);
 }
 
+static bool within(int64_t value, int64_t max)
+{
+    return value >= 0 && value <= max;
+}
+
 int fold_grant(const struct core *c, const struct fact_grant *g, struct lease_task *ret,
                struct err *err)
 {
@@ -197,6 +202,12 @@ int fold_grant(const struct core *c, const struct fact_grant *g, struct lease_ta
 
     if (n == NULL || n->pool < 0) {
         return err_set(err, ERR_INVALID, "no node %lld in any pool", (long long)g->node);
+    }
+    if (!within(g->task, INT32_MAX) || !within(g->step, INT32_MAX) ||
+        !within(g->group, INT16_MAX) || g->device_count > INT16_MAX ||
+        !within(g->cpu_milli, CORE_ID_MAX) || !within(g->memory_bytes, CORE_ID_MAX)) {
+        return err_set(err, ERR_INVALID, "task %lld has a number that no grant can have",
+                       (long long)g->task);
     }
     *ret = (struct lease_task){.task = (int32_t)g->task,
                                .step = (int32_t)g->step,
@@ -215,6 +226,11 @@ int fold_grant(const struct core *c, const struct fact_grant *g, struct lease_ta
                            (long long)from->slot);
         }
         d = &n->devices[from->slot];
+        if (!within(from->gu, GU_PER_GPU) || !within(from->memory_bytes, CORE_ID_MAX) ||
+            !within(from->start + 1, SLICE_CUT_MAX)) {
+            return err_set(err, ERR_INVALID, "device %lld of %s: no grant is as large",
+                           (long long)from->slot, n->name);
+        }
         if (from->profile[0] != '\0' && d->profile[0] == '\0' &&
             (d->table == NULL || slice_profile_of(d->table, from->profile) < 0)) {
             return err_set(err, ERR_INVALID, "device %lld of %s cannot be cut into %s",
