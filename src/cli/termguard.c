@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,6 +27,16 @@ static void restore(const struct termios *saved)
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, saved);
     (void)!write(STDOUT_FILENO, RESET, strlen(RESET));
     sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* Who ends well puts the settings back; they differ when it was torn off without a signal. */
+static bool changed(const struct termios *saved)
+{
+    struct termios now;
+
+    return tcgetattr(STDIN_FILENO, &now) == 0 &&
+           (now.c_iflag != saved->c_iflag || now.c_oflag != saved->c_oflag ||
+            now.c_lflag != saved->c_lflag || now.c_cflag != saved->c_cflag);
 }
 
 static int wait_for(pid_t child, const sigset_t *set)
@@ -71,9 +82,8 @@ int termguard_run(int (*run)(void *arg), void *arg)
     }
     status = wait_for(child, &set);
     sigprocmask(SIG_SETMASK, &old, NULL);
-    if (WIFEXITED(status)) {
-        return WEXITSTATUS(status);
+    if (WIFSIGNALED(status) || changed(&saved)) {
+        restore(&saved);
     }
-    restore(&saved);
-    return 128 + WTERMSIG(status);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -299,6 +299,7 @@ static int run_raw(struct cli *cli, struct args *args, int argc, char **argv)
         vec_push(&args->words, argv[i]);
     }
     status = cli->verb->run(cli, args);
+    client_close(cli->client);
     vec_fini(&args->words);
     return status;
 }
