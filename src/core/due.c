@@ -129,14 +129,26 @@ static void end_nomination(struct core *c, const struct job *j, const char *reas
     d->victim_count = j->nomination.victims.count;
 }
 
+/* A promise of a start is one to a waiting job, a promise of growth goes with its attempt. */
+static bool outlived(const struct job *j)
+{
+    if (!j->nomination.is || j->nomination.move) {
+        return false;
+    }
+    return j->nomination.step > 1 ? !job_is_active(j) || j->stop.told || j->tasks.count == 0
+                                  : !job_is_waiting(j);
+}
+
 static void attend(struct core *c, const struct job *j, int64_t now_ms)
 {
-    if (j->nomination.is && !j->nomination.move && !job_is_waiting(j) &&
-        !(j->nomination.step > 1 && job_is_active(j) && !j->stop.told)) {
-        end_nomination(c, j, j->cancel_asked ? "cancelled" : job_is_active(j) ? "stopped" : "held");
+    if (outlived(j)) {
+        end_nomination(c, j,
+                       j->cancel_asked                         ? "cancelled"
+                       : job_is_active(j) || job_is_waiting(j) ? "stopped"
+                                                               : "held");
     }
     if (job_is_active(j) ? j->tasks.count == 0 : j->cancel_asked) {
-        if (j->nomination.is && !job_is_active(j) && job_is_waiting(j)) {
+        if (j->nomination.is && job_is_waiting(j) && !outlived(j)) {
             end_nomination(c, j, "cancelled");
         }
         end_attempt(c, j, now_ms);

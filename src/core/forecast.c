@@ -255,8 +255,7 @@ static bool make_head_in(struct core *c, struct job *j, struct pool *pool, int64
     int64_t at = 0;
     bool made = true;
 
-    if (ask.need_gu < 0 ||
-        quota_ever(c->queues, pool->index, j->queue, pool->nominal_gu) < ask.need_gu) {
+    if (!shape_could_run(c, j->shape, pool->index)) {
         return false;
     }
     if (pool->timed > 0) {
@@ -307,6 +306,19 @@ static void make_head(struct core *c, struct job *j, int64_t now_ms)
     }
 }
 
+static bool could_run(struct core *c, const struct job *j)
+{
+    int count;
+    const int *pools = order_pools(c, j, &count);
+
+    for (int p = 0; p < count; p++) {
+        if (shape_could_run(c, j->shape, pools[p])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The leaf's first job that could ever run. */
 static struct job *leaf_head(struct core *c, const struct queue *q, int64_t now_ms)
 {
@@ -316,22 +328,10 @@ static struct job *leaf_head(struct core *c, const struct queue *q, int64_t now_
         for (struct omap_item *k = omap_first(&q->shapes.items[i]->waiting); k != NULL;
              k = omap_next(k)) {
             struct job *j = k->value;
-            int count;
-            const int *pools;
-            bool could = false;
-
             if (!order_competes(j, now_ms)) {
                 continue;
             }
-            pools = order_pools(c, j, &count);
-            for (int p = 0; p < count && !could; p++) {
-                const struct pool *pool = c->pools.items[pools[p]];
-                int64_t need = shape_need_gu(c, j->shape, pools[p]);
-
-                could = need >= 0 &&
-                        quota_ever(c->queues, pools[p], j->queue, pool->nominal_gu) >= need;
-            }
-            if (could && (best == NULL || order_earlier(j, best))) {
+            if ((best == NULL || order_earlier(j, best)) && could_run(c, j)) {
                 best = j;
             }
             break; /* its equals come after it */

@@ -61,6 +61,7 @@ struct shape {
     struct shape *next;  /* of the same hash */
     struct omap waiting; /* by age, id */
     int64_t *need_gu;    /* by pool: see shape_need_gu */
+    signed char *could;  /* by pool: see shape_could_run; -1 = not known */
     int64_t need_stamp;
     /* planner's memo: generation of each pool when it was last found not startable */
     int64_t *failed;

@@ -21,11 +21,28 @@ struct shift { /* one search */
     bool found;
 };
 
+/* Some of its tasks may have ended well: started anew, it needs them all again. */
+static bool has_minimum(const struct job *j)
+{
+    for (size_t g = 0; g < j->ask->group_count; g++) {
+        int64_t have = 0;
+
+        for (size_t i = 0; i < j->tasks.count; i++) {
+            have += j->tasks.items[i].group == (int16_t)g;
+        }
+        if (have < j->ask->groups[g].min_tasks) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool may_move(const struct ask *ask, const struct job *j)
 {
     return j != ask->job && job_is_active(j) && !j->ask->nonpreemptible && !j->marked &&
            !j->stop.told && !j->decided && j->broken_ms == 0 && j->stopping_gu == 0 &&
-           !j->nomination.is && j->pool == ask->pool->index && j->leased_gu < ask->need_gu;
+           !j->nomination.is && j->pool == ask->pool->index && j->leased_gu < ask->need_gu &&
+           has_minimum(j);
 }
 
 static void gather(struct core *c, const struct ask *ask, int64_t now_ms, claim_units *ret)

@@ -8,6 +8,7 @@
 #include "core/state.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct search { /* one group being placed */
@@ -358,25 +359,71 @@ bool place_group(struct core *c, struct place_ask ask, enum ledger ledger, lease
     return true;
 }
 
+/* Of two groups the one whose tasks are harder to place goes first: it is bound to a level, or
+ * takes more of a node. */
+static bool is_harder(const struct core *c, const struct pool *pool, const struct fact_group *a,
+                      const struct fact_group *b)
+{
+    bool bound_a = a->required[0] != '\0';
+    bool bound_b = b->required[0] != '\0';
+    int64_t gu_a = place_task_gu(c, pool, a);
+    int64_t gu_b = place_task_gu(c, pool, b);
+
+    if (bound_a != bound_b) {
+        return bound_a;
+    }
+    if (gu_a != gu_b) {
+        return gu_a > gu_b;
+    }
+    return a->cpu_milli != b->cpu_milli ? a->cpu_milli > b->cpu_milli
+                                        : a->memory_bytes > b->memory_bytes;
+}
+
+static const int *hardest_first(struct core *c, const struct pool *pool,
+                                const struct fact_job_submitted *ask)
+{
+    int *groups = arena_new(c->plan_arena, ask->group_count + 1, sizeof(*groups));
+
+    for (int g = 0; g < (int)ask->group_count; g++) {
+        int at = g;
+
+        while (at > 0 && is_harder(c, pool, &ask->groups[g], &ask->groups[groups[at - 1]])) {
+            groups[at] = groups[at - 1];
+            at--;
+        }
+        groups[at] = g;
+    }
+    return groups;
+}
+
+static int by_task(const void *a, const void *b)
+{
+    return ((const struct lease_task *)a)->task - ((const struct lease_task *)b)->task;
+}
+
 bool place_start(struct core *c, const struct job *job, struct pool *pool, enum ledger ledger,
                  lease_tasks *ret)
 {
+    const int *groups = hardest_first(c, pool, job->ask);
     size_t mark = load_mark(c);
 
-    for (int g = 0; g < (int)job->ask->group_count; g++) {
-        const struct fact_group *want = &job->ask->groups[g];
-        int64_t first = place_first_task(job->ask, g);
+    for (size_t k = 0; k < job->ask->group_count; k++) {
+        const struct fact_group *want = &job->ask->groups[groups[k]];
+        int64_t first = place_first_task(job->ask, groups[k]);
         int64_t *numbers = arena_new(c->plan_arena, (size_t)want->min_tasks, sizeof(*numbers));
 
         for (int64_t i = 0; i < want->min_tasks; i++) {
             numbers[i] = first + i;
         }
-        if (!place_group(c, (struct place_ask){job, pool, g, numbers, want->min_tasks}, ledger,
-                         ret)) {
+        if (!place_group(c, (struct place_ask){job, pool, groups[k], numbers, want->min_tasks},
+                         ledger, ret)) {
             load_undo(c, mark);
             ret->count = 0;
             return false;
         }
+    }
+    if (job->ask->group_count > 1) {
+        qsort(ret->items, ret->count, sizeof(ret->items[0]), by_task);
     }
     return true;
 }

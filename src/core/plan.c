@@ -1,4 +1,4 @@
-/* core_plan: what is due, then what was promised, then gangs to repair, then whose turn it is, then
+/* core_plan: what is due, then gangs to repair, then what was promised, then whose turn it is, then
  * growth.
  *
  * The plan works on the ledgers with a log and puts everything back at the end, so the state hash
@@ -337,13 +337,15 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     }
     c->again_ms = INT64_MAX;
     if (c->policy != NULL && !due_decide(c, now_ms)) {
-        plan_promises(c, now_ms);
         plan_repairs(c, now_ms);
+        if (!c->claimed) {
+            forecast_heads(c, now_ms); /* a promise that starts elsewhere must not delay them */
+            plan_promises(c, now_ms);
+        }
         if (!c->claimed) {
             plan_returns(c, now_ms);
         }
         if (!c->claimed) {
-            forecast_heads(c, now_ms);
             plan_all_turns(c, now_ms);
         }
         load_undo(c, 0);

@@ -5,6 +5,7 @@
 #include "core/codec.h"
 #include "core/place.h"
 #include "core/state.h"
+#include "core/submit.h"
 
 #include <string.h>
 
@@ -102,19 +103,37 @@ void shape_unref(struct core *c, struct shape *s)
     mem_free(s->text);
     mem_free(s->failed);
     mem_free(s->need_gu);
+    mem_free(s->could);
     mem_free(s);
+}
+
+static void know_site(struct core *c, struct shape *s)
+{
+    if (s->need_stamp == c->site_stamp) {
+        return;
+    }
+    s->need_gu = mem_resize(s->need_gu, c->pools.count, sizeof(s->need_gu[0]));
+    s->could = mem_resize(s->could, c->pools.count, sizeof(s->could[0]));
+    for (size_t p = 0; p < c->pools.count; p++) {
+        s->need_gu[p] = place_need_gu(c, c->pools.items[p], s->ask);
+        s->could[p] = -1;
+    }
+    s->need_stamp = c->site_stamp;
 }
 
 int64_t shape_need_gu(struct core *c, struct shape *s, int pool)
 {
-    if (s->need_stamp != c->site_stamp) {
-        s->need_gu = mem_resize(s->need_gu, c->pools.count, sizeof(s->need_gu[0]));
-        for (size_t p = 0; p < c->pools.count; p++) {
-            s->need_gu[p] = place_need_gu(c, c->pools.items[p], s->ask);
-        }
-        s->need_stamp = c->site_stamp;
-    }
+    know_site(c, s);
     return s->need_gu[pool];
+}
+
+bool shape_could_run(struct core *c, struct shape *s, int pool)
+{
+    know_site(c, s);
+    if (s->could[pool] < 0) {
+        s->could[pool] = submit_check_pool(c, c->pools.items[pool], s->queue, s->ask, NULL) == 0;
+    }
+    return s->could[pool] > 0;
 }
 
 void shape_know_wants(struct core *c, struct queue *q)

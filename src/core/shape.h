@@ -19,6 +19,10 @@ void shape_leave(struct core *c, struct job *j);
  * profile.  Kept until the site changes. */
 int64_t shape_need_gu(struct core *c, struct shape *s, int pool);
 
+/* Could such a job ever run in the pool under the present policy (submit_check_pool)?  One that
+ * could not waits, blocks nobody and says so.  Kept until the site changes. */
+bool shape_could_run(struct core *c, struct shape *s, int pool);
+
 /* Fill the leaf's least_gu and highest, of all that wait in it, where they are not known. */
 void shape_know_wants(struct core *c, struct queue *leaf);
 /* Age of the oldest that waits in the leaf, INT64_MAX = none. */

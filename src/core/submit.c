@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/quantity.h"
+#include "core/empty.h"
 #include "core/pick.h"
 #include "core/place.h"
 #include "core/state.h"
@@ -331,10 +332,11 @@ bool place_possible(const struct core *c, const struct pool *p,
     return true;
 }
 
-static int check_pool(const struct core *c, const struct pool *p, int q,
+int submit_check_pool(struct core *c, struct pool *p, int leaf,
                       const struct fact_job_submitted *ask, struct err *err)
 {
     int64_t need = place_need_gu(c, p, ask);
+    int rc;
 
     if (need < 0) {
         for (size_t g = 0; g < ask->group_count; g++) {
@@ -351,7 +353,14 @@ static int check_pool(const struct core *c, const struct pool *p, int q,
             return err != NULL ? (int)err->code : ERR_NO_NODE;
         }
     }
-    return check_quota(c, p, q, ask, need, err);
+    rc = check_quota(c, p, leaf, ask, need, err);
+    if (rc == 0 && ask->group_count > 1 && !empty_places(c, p, leaf, ask)) {
+        return err_set(err, ERR_NO_NODE,
+                       "its groups fit pool %s one by one, but not together: the nodes have not so "
+                       "many GPUs, CPUs and so much memory beside each other",
+                       p->name);
+    }
+    return rc;
 }
 
 int core_submit_check(const struct core *c, const struct fact_job_submitted *ask, struct err *err)
@@ -377,7 +386,7 @@ int core_submit_check(const struct core *c, const struct fact_job_submitted *ask
     }
     rc = err_set(&mine, ERR_OVER_POOL, "queue %s has no pool", c->queues->items[q].name);
     for (size_t i = 0; i < c->pools.count; i++) {
-        const struct pool *p = c->pools.items[i];
+        struct pool *p = c->pools.items[i];
         const struct policy_queue *row = c->queues->items[q].row;
         const int64_t *ids = ask->pool_count > 0 ? ask->pools : row->pools;
         size_t count = ask->pool_count > 0 ? ask->pool_count : row->pool_count;
@@ -387,7 +396,8 @@ int core_submit_check(const struct core *c, const struct fact_job_submitted *ask
             meant = ids[k] == p->id;
         }
         if (meant) {
-            rc = check_pool(c, p, q, ask, &mine);
+            /* placing on trial changes ledgers and puts them back: the state is the same */
+            rc = submit_check_pool((struct core *)(uintptr_t)c, p, q, ask, &mine);
             if (rc == 0) {
                 return 0;
             }
