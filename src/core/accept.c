@@ -71,6 +71,26 @@ static int check_quotas(const struct policy *p, const struct policy_queue *q, st
     return 0;
 }
 
+static bool is_time(int64_t ms)
+{
+    return ms >= POLICY_NONE && ms <= POLICY_MS_MAX;
+}
+
+static int check_times(const struct policy *p, struct err *err)
+{
+    bool fine = is_time(p->node_lost_ms) && is_time(p->restart_cost_ms) &&
+                is_time(p->decay_half_life_ms) && is_time(p->backoff_ms);
+
+    for (size_t i = 0; fine && i < p->queue_count; i++) {
+        const struct policy_queue *q = &p->queues[i];
+
+        fine = is_time(q->grace_ms) && is_time(q->grace_max_ms) && is_time(q->min_run_ms) &&
+               is_time(q->drain_after_ms) && is_time(q->gang_repair_ms) &&
+               is_time(q->stop_stuck_ms) && is_time(q->start_timeout_ms);
+    }
+    return fine ? 0 : err_set(err, ERR_POLICY, "a time is negative or longer than 100 years");
+}
+
 static int check_queues(const struct policy *p, struct err *err)
 {
     for (size_t i = 0; i < p->queue_count; i++) {
@@ -234,6 +254,7 @@ int core_policy_check(const struct core *c, const struct policy *p, struct err *
 
     rc = rc != 0 ? rc : check_queues(p, err);
     rc = rc != 0 ? rc : check_nodes(p, err);
+    rc = rc != 0 ? rc : check_times(p, err);
     rc = rc != 0 ? rc : check_spare(p, err);
     rc = rc != 0 ? rc : check_capacity(c, p, err);
     rc = rc != 0 ? rc : check_in_use(c, p, err);

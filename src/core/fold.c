@@ -190,6 +190,9 @@ void fold_free_tasks(lease_tasks *tasks)
     vec_clear(tasks);
 }
 
+/* 128 TiB: what 65,536 tasks of a node hold adds up within int64. */
+#define AMOUNT_MAX (INT64_MAX / 65536)
+
 static bool within(int64_t value, int64_t max)
 {
     return value >= 0 && value <= max;
@@ -205,7 +208,7 @@ int fold_grant(const struct core *c, const struct fact_grant *g, struct lease_ta
     }
     if (!within(g->task, INT32_MAX) || !within(g->step, INT32_MAX) ||
         !within(g->group, INT16_MAX) || g->device_count > INT16_MAX ||
-        !within(g->cpu_milli, CORE_ID_MAX) || !within(g->memory_bytes, CORE_ID_MAX)) {
+        !within(g->cpu_milli, AMOUNT_MAX) || !within(g->memory_bytes, AMOUNT_MAX)) {
         return err_set(err, ERR_INVALID, "task %lld has a number that no grant can have",
                        (long long)g->task);
     }
@@ -226,7 +229,7 @@ int fold_grant(const struct core *c, const struct fact_grant *g, struct lease_ta
                            (long long)from->slot);
         }
         d = &n->devices[from->slot];
-        if (!within(from->gu, GU_PER_GPU) || !within(from->memory_bytes, CORE_ID_MAX) ||
+        if (!within(from->gu, GU_PER_GPU) || !within(from->memory_bytes, AMOUNT_MAX) ||
             !within(from->start + 1, SLICE_CUT_MAX)) {
             return err_set(err, ERR_INVALID, "device %lld of %s: no grant is as large",
                            (long long)from->slot, n->name);

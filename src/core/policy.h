@@ -13,6 +13,8 @@
 #define POLICY_NONE ((int64_t)-1) /* no limit, lends all, off */
 /* The largest amount in a policy, 73 million GPUs: a million of them add up within int64. */
 #define POLICY_GU_MAX (INT64_MAX / 1000000)
+/* The longest time that may be asked for or set, 100 years: it can be added to any time. */
+#define POLICY_MS_MAX ((int64_t)36525 * 86400 * 1000)
 
 enum queue_state { QUEUE_OPEN, QUEUE_CLOSED, QUEUE_DRAINING };
 enum queue_reclaim { RECLAIM_ANY, RECLAIM_LOWER_PRIORITY, RECLAIM_NEVER };

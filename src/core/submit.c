@@ -87,6 +87,10 @@ int submit_check_form(const struct fact_job_submitted *ask, struct err *err)
         ask->backoff_ms < 0) {
         return err_set(err, ERR_RANGE, "times and retries cannot be negative");
     }
+    if (ask->limit_ms > POLICY_MS_MAX || ask->predicted_ms > POLICY_MS_MAX ||
+        ask->grace_ms > POLICY_MS_MAX || ask->backoff_ms > POLICY_MS_MAX) {
+        return err_set(err, ERR_RANGE, "a time is longer than 100 years");
+    }
     for (size_t i = 0; i < ask->group_count; i++) {
         int rc = check_group(ask, i, err);
 
