@@ -393,7 +393,7 @@ static int step(struct top *t, struct err *err)
     }
     client_poll(t->cli->client, STDIN_FILENO, STEP_MS);
     take_signals(t);
-    while ((key = topscreen_key()) >= 0) {
+    while (!t->quit && (key = topscreen_key()) >= 0) {
         on_key(t, key);
     }
     return 0;

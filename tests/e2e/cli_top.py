@@ -188,6 +188,28 @@ def the_terminal_is_given_back_whatever_ends_it(c):
 
 
 @test
+def it_can_be_stopped_and_goes_on(c):
+    shell = Screen(['bash', '--norc', '--noprofile', '-i'], dict(c.env, PS1='$ '), c.folder)
+    try:
+        shell.shows('$')
+        shell.type('muster top\r')
+        shell.shows('QUEUE', 'q quit')
+        shell.type('\x1a')
+        shell.shows('Stopped')
+        shell.type('echo he"ll"o\r')
+        shell.shows('hello')
+        shell.type('clear; fg\r')
+        shell.shows('q quit', '!hello')
+        time.sleep(1)
+        shell.type('q')
+        time.sleep(1)
+        shell.type('echo rc=$?\r')
+        shell.shows('rc=0')
+    finally:
+        shell.close()
+
+
+@test
 def colour_only_where_it_is_wanted(c):
     for env, wanted in (({'TERM': 'xterm'}, True), ({'TERM': 'xterm', 'NO_COLOR': '1'}, False)):
         top = Screen.__new__(Top)
