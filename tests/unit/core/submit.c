@@ -129,6 +129,11 @@ static void numbers_are_within_bounds(void **state)
     a = an_ask(&w);
     a->job.limit_ms = -1;
     refused(&w, a, ERR_RANGE, "negative");
+    a = an_ask(&w);
+    a->job.limit_ms = POLICY_MS_MAX;
+    taken(&w, a);
+    a->job.limit_ms = POLICY_MS_MAX + 1;
+    refused(&w, a, ERR_RANGE, "100 years");
     core_world_end(&w);
 }
 
