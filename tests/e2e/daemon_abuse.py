@@ -21,8 +21,8 @@ MEMORY_KIB = 96 * 1024
 
 def unix(w):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    s.connect(w.socket)  # blocking: with a time limit a full queue would be an error at once
     s.settimeout(10)
-    s.connect(w.socket)
     return s
 
 
@@ -106,6 +106,13 @@ def memory_kib(w):
             if line.startswith("VmRSS:"):
                 return int(line.split()[1])
     return 0
+
+
+def is_sanitized(w):
+    """Shadow memory says nothing about ours."""
+    with open(f"/proc/{w.process.pid}/maps") as f:
+        text = f.read()
+    return "libasan" in text or "libtsan" in text or "libclang_rt" in text
 
 
 def goes_on(t, p, idle_us, while_what):
@@ -213,7 +220,7 @@ def streams(t, w, p, idle_us):
             pass
         s.close()
     grown = memory_kib(w) - before
-    t.ok(taken > 300 and grown < 16 * 1024,
+    t.ok(taken > 300 and (grown < 16 * 1024 or is_sanitized(w)),
          f"{STREAMS} streams opened and dropped leave nothing", f"{taken} taken, {grown} KiB")
     time.sleep(2)  # a stream that was dropped is noticed within half a second
     opened = []
@@ -273,7 +280,7 @@ def main():
             story(t, w, p, idle_us)
         grown = memory_kib(w) - before
         # libmicrohttpd's buffers of 500 connections, and the jobs of the probe
-        t.ok(grown < MEMORY_KIB, "memory stays bounded", f"{grown} KiB more")
+        t.ok(grown < MEMORY_KIB or is_sanitized(w), "memory stays bounded", f"{grown} KiB more")
         t.equal(w.get("version").status, 200, "and musterd answers everybody")
 
     start = w.start
