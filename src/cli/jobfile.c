@@ -292,6 +292,7 @@ static int read_document(struct jobfile *j, yaml_parser_t *parser, struct err *e
     }
     j->doc = &doc;
     rc = read_map(j, root, "", j->spec->body, err);
+    j->doc = NULL;
     yaml_document_delete(&doc);
     if (rc != 0) {
         return rc;
