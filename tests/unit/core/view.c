@@ -1,0 +1,86 @@
+#include "core/view.h"
+
+#include "base/quantity.h"
+#include "core_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define G GU_PER_GPU
+
+/* a and b reserve 4 GPUs each of 8. */
+static void begin(struct core_world *w)
+{
+    static struct policy_quota quotas[] = {
+        {7, 4 * G, POLICY_NONE, POLICY_NONE, POLICY_NONE},
+        {7, 4 * G, POLICY_NONE, POLICY_NONE, POLICY_NONE},
+    };
+    struct policy_pool pool = {.id = 7, .name = "main"};
+    struct policy_queue queues[2] = {
+        {.id = 1, .name = "a", .weight = 1, .quotas = &quotas[0], .quota_count = 1},
+        {.id = 2, .name = "b", .weight = 1, .quotas = &quotas[1], .quota_count = 1},
+    };
+    struct policy policy = {
+        .overcommit = true, .pools = &pool, .pool_count = 1, .queues = queues, .queue_count = 2};
+
+    core_world_begin(w, &policy, (const int[]){8}, 1);
+}
+
+static void split_is(const struct core_world *w, int64_t job, int64_t reserved, int64_t borrowed)
+{
+    int64_t r = -1, b = -1;
+
+    view_split(w->core, view_job(w->core, job), &r, &b);
+    assert_int_equal(r, reserved * G);
+    assert_int_equal(b, borrowed * G);
+}
+
+static void the_oldest_start_fills_the_reserve_first(void **state)
+{
+    struct core_world w;
+    int64_t first, second;
+
+    (void)state;
+    begin(&w);
+    first = core_world_submit(&w, &(struct core_world_job){1, 3, 3, 1, 0, false});
+    core_world_settle(&w);
+    second = core_world_submit(&w, &(struct core_world_job){1, 3, 3, 1, 0, false});
+    split_is(&w, second, 0, 0); /* it holds nothing yet */
+    core_world_settle(&w);
+    split_is(&w, first, 3, 0);
+    split_is(&w, second, 1, 2);
+    core_world_finish(&w, first, 0);
+    core_world_settle(&w);
+    split_is(&w, second, 3, 0);
+    core_world_end(&w);
+}
+
+static void work_that_is_not_preemptible_fills_it_before_all(void **state)
+{
+    struct core_world w;
+    int64_t older, fixed;
+
+    (void)state;
+    begin(&w);
+    older = core_world_submit(&w, &(struct core_world_job){1, 3, 3, 1, 0, false});
+    core_world_settle(&w);
+    fixed = core_world_submit(&w, &(struct core_world_job){1, 2, 2, 1, 0, true});
+    core_world_settle(&w);
+    split_is(&w, fixed, 2, 0);
+    split_is(&w, older, 2, 1);
+    core_world_end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_oldest_start_fills_the_reserve_first),
+        cmocka_unit_test(work_that_is_not_preemptible_fills_it_before_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
