@@ -9,6 +9,8 @@
 
 struct bounds {
     struct core *c;
+    int64_t now_ms;
+    bool *planned;     /* by leaf: its head's planned start is now */
     int64_t **give;    /* by pool, by queue: what its subtree could give */
     int64_t **give_in; /* by pool, by queue: the sum over its children; [count] is the root */
     int64_t *idle;     /* by pool: idle, and what is leaving */
@@ -41,12 +43,21 @@ static void fill_pool(struct bounds *b, int pool)
     }
 }
 
-const struct bounds *bounds_make(struct core *c)
+const struct bounds *bounds_make(struct core *c, int64_t now_ms)
 {
     struct bounds *b = arena_new(c->plan_arena, 1, sizeof(*b));
     size_t queues = (size_t)c->queues->count + 1;
 
     b->c = c;
+    b->now_ms = now_ms;
+    b->planned = arena_new(c->plan_arena, queues, sizeof(b->planned[0]));
+    for (size_t i = 0; i < c->heads.count; i++) {
+        const struct head *h = &c->heads.items[i];
+
+        if (h->job != NULL && h->start_ms > 0 && h->start_ms <= now_ms) {
+            b->planned[h->job->queue] = true;
+        }
+    }
     b->idle = arena_new(c->plan_arena, c->pools.count + 1, sizeof(b->idle[0]));
     b->give = arena_new(c->plan_arena, c->pools.count + 1, sizeof(b->give[0]));
     b->give_in = arena_new(c->plan_arena, c->pools.count + 1, sizeof(b->give_in[0]));
@@ -99,12 +110,12 @@ static bool pool_refuses(const struct bounds *b, const struct job *j, int pool)
     return idle_for(b, j->queue, pool) < need && gives_nothing(b, j->queue, pool, need);
 }
 
-/* A planned start makes victims of what passed it, which is in no sum. */
-static bool has_planned_start(const struct bounds *b, const struct job *j)
+/* A planned start that is now makes victims of what passed it, which is in no sum. */
+static bool is_planned_now(const struct bounds *b, const struct job *j)
 {
     const struct head *h = b->c->heads.count > 0 ? forecast_head(b->c, j) : NULL;
 
-    return h != NULL && h->start_ms > 0;
+    return h != NULL && h->start_ms > 0 && h->start_ms <= b->now_ms;
 }
 
 bool bounds_refuse(const struct bounds *b, const struct job *j)
@@ -113,7 +124,7 @@ bool bounds_refuse(const struct bounds *b, const struct job *j)
     size_t count = j->ask->pool_count > 0 ? j->ask->pool_count : row->pool_count;
     const int64_t *ids = j->ask->pool_count > 0 ? j->ask->pools : row->pools;
 
-    if (has_planned_start(b, j)) {
+    if (is_planned_now(b, j)) {
         return false;
     }
     if (count == 0) {
@@ -142,7 +153,7 @@ bool bounds_refuse_leaf(const struct bounds *b, int leaf)
     if (q->waiting == 0) {
         return true;
     }
-    if (c->heads.count > 0 || c->policy->fair_share == FAIR_TAKE) {
+    if (b->planned[leaf] || c->policy->fair_share == FAIR_TAKE) {
         return false;
     }
     shape_know_wants(c, q);

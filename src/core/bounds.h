@@ -13,8 +13,8 @@
 struct core;
 struct bounds;
 
-/* Of the ledgers as they are; lives in the plan arena. */
-const struct bounds *bounds_make(struct core *c);
+/* Of the ledgers and heads as they are; lives in the plan arena. */
+const struct bounds *bounds_make(struct core *c, int64_t now_ms);
 
 /* Surely no pool can start this job now, whoever is told to stop.  (False says nothing.) */
 bool bounds_refuse(const struct bounds *b, const struct job *j);

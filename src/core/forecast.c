@@ -2,51 +2,13 @@
 
 #include "base/check.h"
 #include "base/minmax.h"
-#include "core/decide.h"
+#include "core/ends.h"
 #include "core/order.h"
 #include "core/place.h"
 #include "core/shape.h"
 #include "core/state.h"
 
 #include <stdlib.h>
-
-struct ending_list { /* of one pool */
-    const struct pool *pool;
-    size_t decisions; /* how many the plan had when it was made */
-    struct ending *items;
-    size_t count;
-};
-
-struct ending { /* an active job that ends by a known time */
-    struct job *job;
-    int64_t end_ms;
-};
-
-typedef VEC(struct ending) endings;
-
-/* ---- when does what is running end? ---- */
-
-static int64_t known_end(const struct job *j, int64_t now_ms)
-{
-    int64_t from = j->running_ms > 0 ? j->running_ms : j->started_ms;
-
-    if (j->ask->predicted_ms > 0 && from + j->ask->predicted_ms > now_ms) {
-        return from + j->ask->predicted_ms;
-    }
-    if (j->ask->limit_ms == 0) {
-        return INT64_MAX; /* a prediction that was wrong says nothing more */
-    }
-    return from + j->ask->limit_ms > now_ms ? from + j->ask->limit_ms : now_ms;
-}
-
-/* A job that was told to stop is gone by its deadline; its limit may say earlier. */
-static int64_t stop_end(const struct core *c, const struct job *j, int64_t known_ms, int64_t now_ms)
-{
-    int64_t end = j->stop.told ? j->stop.deadline_ms : decide_deadline(c, j, now_ms);
-
-    end = end > now_ms ? end : INT64_MAX; /* overdue: nobody knows */
-    return known_ms < end ? known_ms : end;
-}
 
 static bool has_passed(const struct job *j, const struct job *head)
 {
@@ -56,63 +18,6 @@ static bool has_passed(const struct job *j, const struct job *head)
         }
     }
     return false;
-}
-
-static int by_end(const void *a, const void *b)
-{
-    const struct ending *x = a;
-    const struct ending *y = b;
-
-    if (x->end_ms != y->end_ms) {
-        return x->end_ms < y->end_ms ? -1 : 1;
-    }
-    return x->job->id < y->job->id ? -1 : x->job->id > y->job->id;
-}
-
-/* Active jobs of the pool by their ends, once for all heads of a plan: until something is decided
- * it is the same. */
-static const struct ending_list *known_endings(struct core *c, const struct pool *pool,
-                                               int64_t now_ms)
-{
-    struct ending_list *list = c->endings;
-    endings ends = {0};
-
-    if (list != NULL && list->pool == pool && list->decisions == c->decisions.count) {
-        return list;
-    }
-    for (int q = 0; q < c->queues->count; q++) {
-        const struct queue *leaf = &c->queues->items[q];
-
-        for (size_t i = 0; i < leaf->active.count; i++) {
-            struct job *j = leaf->active.items[i];
-            int64_t end;
-
-            if (!job_is_active(j) || j->pool != pool->index) {
-                continue;
-            }
-            end = known_end(j, now_ms);
-            if (j->marked || j->stop.told) {
-                end = stop_end(c, j, end, now_ms);
-            }
-            if (end != INT64_MAX || j->passes.count > 0) {
-                vec_push(&ends, (struct ending){j, end});
-            }
-        }
-    }
-    if (ends.count > 1) {
-        qsort(ends.items, ends.count, sizeof(ends.items[0]), by_end);
-    }
-    list = arena_new(c->plan_arena, 1, sizeof(*list));
-    list->pool = pool;
-    list->decisions = c->decisions.count;
-    list->count = ends.count;
-    list->items = arena_copy(c->plan_arena, ends.items, ends.count * sizeof(ends.items[0]));
-    for (size_t i = 0; i < ends.count && ends.items[i].end_ms != INT64_MAX; i++) {
-        plan_again(c, ends.items[i].end_ms, now_ms); /* the forecast is another one then */
-    }
-    vec_fini(&ends);
-    c->endings = list;
-    return list;
 }
 
 static void drop_job(struct core *c, struct job *j, int pool)
@@ -126,32 +31,36 @@ static bool fits(struct core *c, const struct ask *ask, lease_tasks *ret)
 }
 
 /* Those that passed the head end, for it, whenever it likes. */
-static void drop_passers(struct core *c, const struct ask *ask, const struct ending_list *list)
+static void drop_passers(struct core *c, const struct ask *ask, const struct ends *ends)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (has_passed(list->items[i].job, ask->job)) {
-            drop_job(c, list->items[i].job, ask->pool->index);
+    size_t count;
+    const struct ending *items = ends_items(ends, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (has_passed(items[i].job, ask->job)) {
+            drop_job(c, items[i].job, ask->pool->index);
         }
     }
 }
 
-/* The first time the ask fits, 0 = none known.  On success ret has its tasks and ret_slack what is
- * left of the quota; the ledgers are as before. */
-static int64_t project(struct core *c, const struct ask *ask, int64_t now_ms, lease_tasks *ret,
-                       int64_t *ret_slack)
+/* The first time the ask fits, 0 = none known: one ending after the other is taken off the ledgers.
+ */
+static int64_t project_slowly(struct core *c, const struct ask *ask, const struct ends *ends,
+                              lease_tasks *ret, int64_t *ret_slack)
 {
-    const struct ending_list *list = known_endings(c, ask->pool, now_ms);
+    size_t count;
+    const struct ending *items = ends_items(ends, &count);
+    int64_t at = ends_now_ms(ends);
     size_t mark = load_mark(c);
-    int64_t at = now_ms;
     size_t k = 0;
     bool more = true;
     bool found = false;
 
-    drop_passers(c, ask, list);
+    drop_passers(c, ask, ends);
     while (!found && more) {
-        while (k < list->count && list->items[k].end_ms <= at) {
-            if (!has_passed(list->items[k].job, ask->job)) {
-                drop_job(c, list->items[k].job, ask->pool->index);
+        while (k < count && items[k].end_ms <= at) {
+            if (!has_passed(items[k].job, ask->job)) {
+                drop_job(c, items[k].job, ask->pool->index);
             }
             k++;
         }
@@ -159,11 +68,60 @@ static int64_t project(struct core *c, const struct ask *ask, int64_t now_ms, le
             *ret_slack = quota_avail(c->queues, ask->pool, ask->job->queue) - ask->need_gu;
             found = fits(c, ask, ret);
         }
-        more = k < list->count && list->items[k].end_ms != INT64_MAX;
-        at = !found && more ? list->items[k].end_ms : at;
+        more = k < count && items[k].end_ms != INT64_MAX;
+        at = !found && more ? items[k].end_ms : at;
     }
     load_undo(c, mark);
     return found ? at : 0;
+}
+
+/* Tasks of one group on whole cards, anywhere: the count of cards tells when they could fit. */
+static bool is_by_cards(const struct ask *ask, const struct ends *ends)
+{
+    const struct fact_job_submitted *want = ask->job->ask;
+
+    return ask->group < 0 && want->group_count == 1 && want->groups[0].gpus > 0 &&
+           want->groups[0].required[0] == '\0' && ends_by_cards(ends) &&
+           !ends_passed(ends, ask->job);
+}
+
+/* The first time by the count of cards, tried with those gone that hold them then.  0: it does not
+ * fit so, for its quota, its CPUs or its choice of nodes. */
+static int64_t project_by_cards(struct core *c, const struct ask *ask, const struct ends *ends,
+                                lease_tasks *ret, int64_t *ret_slack)
+{
+    const struct fact_group *want = &ask->job->ask->groups[0];
+    struct job **holders = arena_new(c->plan_arena, ENDS_HOLDERS_MAX, sizeof(*holders));
+    size_t mark = load_mark(c);
+    size_t count;
+    int64_t at = ends_first(ends, want->gpus, want->min_tasks, holders, &count);
+    bool found = false;
+
+    for (size_t i = 0; at > 0 && i < count; i++) {
+        drop_job(c, holders[i], ask->pool->index);
+    }
+    if (at > 0) {
+        found = fits(c, ask, ret);
+    }
+    load_undo(c, mark);
+    if (found) {
+        *ret_slack = ends_slack_gu(ends, ask->job->queue, at) - ask->need_gu;
+    }
+    return found ? at : 0;
+}
+
+/* On success ret has its tasks and ret_slack what is left of the quota; the ledgers are as before.
+ */
+static int64_t project(struct core *c, const struct ask *ask, int64_t now_ms, lease_tasks *ret,
+                       int64_t *ret_slack)
+{
+    const struct ends *ends = ends_of(c, ask->pool, now_ms);
+    int64_t at = 0;
+
+    if (is_by_cards(ask, ends)) {
+        at = project_by_cards(c, ask, ends, ret, ret_slack);
+    }
+    return at > 0 ? at : project_slowly(c, ask, ends, ret, ret_slack);
 }
 
 /* ---- heads ---- */
@@ -319,22 +277,28 @@ static bool could_run(struct core *c, const struct job *j)
     return false;
 }
 
+static bool before_job(const struct shape *s, struct omap_key first, const struct job *best)
+{
+    if (s->ask->priority != best->ask->priority) {
+        return s->ask->priority > best->ask->priority;
+    }
+    return first.a != best->age_ms ? first.a < best->age_ms : first.b < best->id;
+}
+
 /* The leaf's first job that could ever run. */
 static struct job *leaf_head(struct core *c, const struct queue *q, int64_t now_ms)
 {
     struct job *best = NULL;
 
     for (size_t i = 0; i < q->shapes.count; i++) {
-        for (struct omap_item *k = omap_first(&q->shapes.items[i]->waiting); k != NULL;
-             k = omap_next(k)) {
-            struct job *j = k->value;
-            if (!order_competes(j, now_ms)) {
-                continue;
+        const struct shape *s = q->shapes.items[i];
+
+        for (struct omap_item *k = omap_first(&s->waiting);
+             k != NULL && (best == NULL || before_job(s, k->key, best)); k = omap_next(k)) {
+            if (order_competes(k->value, now_ms)) {
+                best = could_run(c, k->value) ? k->value : best;
+                break; /* its equals come after it */
             }
-            if ((best == NULL || order_earlier(j, best)) && could_run(c, j)) {
-                best = j;
-            }
-            break; /* its equals come after it */
         }
     }
     return best;

@@ -438,7 +438,7 @@ struct order *order_make(struct core *c, int64_t now_ms)
     o->is_short = arena_new(c->plan_arena, c->pools.count + 1, sizeof(o->is_short[0]));
     o->look = arena_new(c->plan_arena, count + 1, sizeof(o->look[0]));
     o->last = -1;
-    o->bounds = bounds_make(c);
+    o->bounds = bounds_make(c, now_ms);
     o->seat = arena_new(c->plan_arena, count + 1, sizeof(o->seat[0]));
     for (size_t q = 0; q < count; q++) {
         const struct queue *own = &c->queues->items[q];

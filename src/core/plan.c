@@ -325,7 +325,7 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     arena_reset(c->plan_arena);
     vec_clear(&c->decisions);
     vec_clear(&c->heads);
-    c->endings = NULL;
+    c->ends = NULL;
     c->claimed = false;
     c->plan_number++;
     if (now_ms < c->now_ms) {

@@ -10,8 +10,9 @@
 #include "core/state.h"
 #include "core/units.h"
 
-#define BLOCKERS_MAX 32
-#define JOBS_MAX     32
+#define BLOCKERS_MAX    32
+#define JOBS_MAX        32
+#define AHEAD_STEPS_MAX 10000 /* jobs and shapes that are walked to count those ahead */
 
 struct study { /* one job being explained */
     struct core *c;
@@ -160,7 +161,7 @@ static void study_holders(struct study *s, const struct ask *ask, struct why_blo
     for (int q = 0; q < s->c->queues->count; q++) {
         const struct queue *leaf = &s->c->queues->items[q];
 
-        for (size_t i = 0; i < leaf->active.count; i++) {
+        for (size_t i = 0; i < leaf->active.count && b->job_count < JOBS_MAX; i++) {
             if (leaf->active.items[i]->pool == ask->pool->index) {
                 add_job(b, leaf->active.items[i]->id);
             }
@@ -348,31 +349,63 @@ static void study_promises(struct study *s, const struct ask *ask)
     }
 }
 
+/* Jobs of the shape that come before this one, counted from the nearer end of its list.  budget:
+ * steps that may still be walked; false: it is gone, and there are more than were counted. */
+static bool count_before(const struct shape *shape, const struct job *j, int64_t *budget,
+                         int64_t *ret)
+{
+    const struct omap_item *down =
+        omap_lower_bound(&shape->waiting, (struct omap_key){j->age_ms, j->id, 0});
+    const struct omap_item *up = down != NULL ? omap_prev(down) : NULL;
+    int64_t all = (int64_t)shape->waiting.count;
+    int64_t steps = 0;
+
+    if (shape->ask->priority != j->ask->priority) {
+        *ret = shape->ask->priority > j->ask->priority ? all : 0;
+        return true;
+    }
+    for (; down != NULL && up != NULL && *budget > 0; steps++) {
+        down = omap_next(down);
+        up = omap_prev(up);
+        --*budget;
+    }
+    *ret = down == NULL ? all - steps : steps;
+    return down == NULL || up == NULL;
+}
+
+static void add_first(const struct shape *shape, const struct job *j, struct why_blocker *b)
+{
+    for (const struct omap_item *k = omap_first(&shape->waiting);
+         k != NULL && b->job_count < JOBS_MAX && order_earlier(k->value, j); k = omap_next(k)) {
+        add_job(b, ((const struct job *)k->value)->id);
+    }
+}
+
 static void study_ahead(struct study *s)
 {
     const struct queue *q = &s->c->queues->items[s->job->queue];
     struct why_blocker *b = NULL;
+    int64_t budget = AHEAD_STEPS_MAX;
     int64_t ahead = 0;
+    bool all = true;
 
-    for (size_t i = 0; i < q->shapes.count; i++) {
-        for (struct omap_item *k = omap_first(&q->shapes.items[i]->waiting); k != NULL;
-             k = omap_next(k)) {
-            const struct job *j = k->value;
+    for (size_t i = 0; i < q->shapes.count && all; i++) {
+        int64_t before;
 
-            if (j == s->job || !order_earlier(j, s->job)) {
-                break;
-            }
-            if (b == NULL) {
-                b = blocker(s, WHY_AHEAD, "", "");
-                b->queue = q->id;
-            }
-            add_job(b, j->id);
-            ahead++;
+        all = count_before(q->shapes.items[i], s->job, &budget, &before) && --budget > 0;
+        if (before > 0 && b == NULL) {
+            b = blocker(s, WHY_AHEAD, "", "");
+            b->queue = q->id;
         }
+        if (before > 0) {
+            add_first(q->shapes.items[i], s->job, b);
+        }
+        ahead += before;
     }
     if (b != NULL) {
-        b->text = arena_printf(s->a, "%lld job%s of queue %s %s before it", (long long)ahead,
-                               ahead == 1 ? "" : "s", q->name, ahead == 1 ? "is" : "are");
+        b->text = arena_printf(s->a, "%s%lld job%s of queue %s %s before it",
+                               all ? "" : "at least ", (long long)ahead, ahead == 1 ? "" : "s",
+                               q->name, ahead == 1 ? "is" : "are");
     }
 }
 
@@ -537,7 +570,7 @@ static void study_waiting(struct study *s)
     }
     arena_reset(c->plan_arena);
     vec_clear(&c->heads);
-    c->endings = NULL;
+    c->ends = NULL;
     forecast_heads(c, s->now_ms);
     pools = order_pools(c, s->job, &count);
     for (int i = 0; i < count; i++) {
@@ -546,7 +579,7 @@ static void study_waiting(struct study *s)
     study_ahead(s);
     load_undo(c, 0);
     vec_clear(&c->heads);
-    c->endings = NULL;
+    c->ends = NULL;
 }
 
 static const char *summary(struct study *s)
