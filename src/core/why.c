@@ -7,6 +7,7 @@
 #include "core/forecast.h"
 #include "core/order.h"
 #include "core/place.h"
+#include "core/shape.h"
 #include "core/state.h"
 #include "core/units.h"
 
@@ -20,6 +21,7 @@ struct study { /* one job being explained */
     int64_t now_ms;
     struct arena *a;
     struct why *ret;
+    bool line; /* the first blocker is enough */
 };
 
 static struct why_blocker *blocker(struct study *s, int code, const char *text, const char *remedy)
@@ -106,7 +108,9 @@ static void study_fixed(struct study *s, const struct ask *ask)
             "pool %s and %s of such work run",
             t->items[q].name, gpus(s, t->items[q].quotas[ask->pool->index].reserved),
             ask->pool->name, gpus(s, t->items[q].quotas[ask->pool->index].fixed)),
-        "submit it as preemptible, or wait for such work of the queue to end");
+        ask->need_gu > t->items[q].quotas[ask->pool->index].reserved
+            ? "submit it as preemptible; the reserve is less than it asks for"
+            : "submit it as preemptible, or wait for such work of the queue to end");
     b->pool = ask->pool->id;
     b->queue = t->items[q].id;
     b->need_gu = ask->need_gu;
@@ -390,9 +394,9 @@ static void study_ahead(struct study *s)
     bool all = true;
 
     for (size_t i = 0; i < q->shapes.count && all; i++) {
-        int64_t before;
+        int64_t before = 0;
 
-        all = count_before(q->shapes.items[i], s->job, &budget, &before) && --budget > 0;
+        all = budget-- > 0 && count_before(q->shapes.items[i], s->job, &budget, &before);
         if (before > 0 && b == NULL) {
             b = blocker(s, WHY_AHEAD, "", "");
             b->queue = q->id;
@@ -494,25 +498,36 @@ static void study_victims(struct study *s, const struct ask *ask)
     vec_fini(&units);
 }
 
-static void study_pool(struct study *s, struct pool *p)
+/* What sums tell, without a look at nodes and at others' planned starts. */
+static struct ask study_sums(struct study *s, struct pool *p)
 {
     struct ask ask = {.job = s->job, .pool = p, .group = -1};
-    size_t before = s->ret->blocker_count;
-    const struct head *head;
-    size_t mark;
-    int64_t at;
 
-    ask.need_gu = place_need_gu(s->c, p, s->job->ask);
+    ask.need_gu = shape_need_gu(s->c, s->job->shape, p->index);
     if (ask.need_gu < 0) {
         blocker(s, WHY_NEVER,
                 arena_printf(s->a, "no card of pool %s has the profile it asks for", p->name),
                 "another profile or pool")
             ->pool = p->id;
+    } else {
+        study_limits(s, &ask);
+        study_fixed(s, &ask);
+        study_idle(s, &ask);
+    }
+    return ask;
+}
+
+static void study_pool(struct study *s, struct pool *p)
+{
+    size_t before = s->ret->blocker_count;
+    struct ask ask = study_sums(s, p);
+    const struct head *head;
+    size_t mark;
+    int64_t at;
+
+    if (ask.need_gu < 0) {
         return;
     }
-    study_limits(s, &ask);
-    study_fixed(s, &ask);
-    study_idle(s, &ask);
     study_undelivered(s, &ask);
     mark = load_mark(s->c);
     forecast_lift(s->c, &ask); /* its own wish, and those that do not bind it, are not in its way */
@@ -521,6 +536,9 @@ static void study_pool(struct study *s, struct pool *p)
     forecast_lifted(s->c);
     study_promises(s, &ask);
     study_heads(s, &ask);
+    if (s->line) {
+        return;
+    }
     if (s->ret->blocker_count > before) {
         study_victims(s, &ask);
     }
@@ -534,12 +552,43 @@ static void study_pool(struct study *s, struct pool *p)
 
 /* ---- the record ---- */
 
-static void study_waiting(struct study *s)
+static bool is_enough(const struct study *s)
+{
+    return s->line && s->ret->blocker_count > 0;
+}
+
+/* Pool by pool, beside the planned starts of others. */
+static void study_pools(struct study *s)
 {
     struct core *c = s->c;
-    const struct queue *q = &c->queues->items[s->job->queue];
     const int *pools;
     int count;
+
+    arena_reset(c->plan_arena);
+    vec_clear(&c->heads);
+    c->ends = NULL;
+    pools = order_pools(c, s->job, &count);
+    if (s->line && count > 0) {
+        study_sums(s, c->pools.items[pools[0]]);
+    }
+    if (is_enough(s)) {
+        return; /* as it would be found below */
+    }
+    forecast_heads(c, s->now_ms);
+    for (int i = 0; i < count && !is_enough(s); i++) {
+        study_pool(s, c->pools.items[pools[i]]);
+    }
+    if (!is_enough(s)) {
+        study_ahead(s);
+    }
+    load_undo(c, 0);
+    vec_clear(&c->heads);
+    c->ends = NULL;
+}
+
+static void study_waiting(struct study *s)
+{
+    const struct queue *q = &s->c->queues->items[s->job->queue];
 
     if (s->job->not_before_ms > s->now_ms) {
         blocker(s, WHY_BACKOFF,
@@ -568,18 +617,9 @@ static void study_waiting(struct study *s)
         s->ret->earliest_ms = s->now_ms;
         return;
     }
-    arena_reset(c->plan_arena);
-    vec_clear(&c->heads);
-    c->ends = NULL;
-    forecast_heads(c, s->now_ms);
-    pools = order_pools(c, s->job, &count);
-    for (int i = 0; i < count; i++) {
-        study_pool(s, c->pools.items[pools[i]]);
+    if (!is_enough(s)) {
+        study_pools(s);
     }
-    study_ahead(s);
-    load_undo(c, 0);
-    vec_clear(&c->heads);
-    c->ends = NULL;
 }
 
 static const char *summary(struct study *s)
@@ -603,29 +643,49 @@ static const char *summary(struct study *s)
     return arena_printf(s->a, "%s", JOB_STATE_NAMES[j->state]);
 }
 
-int why_job(struct core *c, int64_t job, int64_t now_ms, struct arena *arena, struct why *ret,
-            struct err *err)
+static int study(struct study *s, int64_t job, struct err *err)
 {
-    struct job *j = core_job(c, job);
-    struct study s = {.c = c, .job = j, .now_ms = now_ms, .a = arena, .ret = ret};
+    struct why *ret = s->ret;
 
-    if (j == NULL) {
+    s->job = core_job(s->c, job);
+    if (s->job == NULL) {
         return err_set(err, ERR_NOT_FOUND, "no job %lld", (long long)job);
     }
     *ret = (struct why){.job = job,
-                        .state = JOB_STATE_NAMES[j->state],
-                        .decision = j->why,
-                        .decision_seq = j->why_seq};
+                        .state = JOB_STATE_NAMES[s->job->state],
+                        .decision = s->job->why,
+                        .decision_seq = s->job->why_seq};
     if (ret->decision.rule == NULL) {
         ret->decision.rule = ret->decision.text = "";
     }
-    ret->blockers = arena_new(arena, BLOCKERS_MAX, sizeof(ret->blockers[0]));
-    ret->summary = summary(&s);
-    if (j->state == JOB_STATE_HELD) {
-        blocker(&s, WHY_HELD, "it is held",
-                arena_printf(arena, "muster release %lld", (long long)job));
-    } else if (job_is_waiting(j)) {
-        study_waiting(&s);
+    ret->blockers = arena_new(s->a, BLOCKERS_MAX, sizeof(ret->blockers[0]));
+    ret->summary = summary(s);
+    if (s->job->state == JOB_STATE_HELD) {
+        blocker(s, WHY_HELD, "it is held",
+                arena_printf(s->a, "muster release %lld", (long long)job));
+    } else if (job_is_waiting(s->job)) {
+        study_waiting(s);
     }
     return 0;
+}
+
+int why_job(struct core *c, int64_t job, int64_t now_ms, struct arena *arena, struct why *ret,
+            struct err *err)
+{
+    struct study s = {.c = c, .now_ms = now_ms, .a = arena, .ret = ret};
+
+    return study(&s, job, err);
+}
+
+int why_line(struct core *c, int64_t job, int64_t now_ms, struct arena *arena, const char **ret,
+             struct err *err)
+{
+    struct why why;
+    struct study s = {.c = c, .now_ms = now_ms, .a = arena, .ret = &why, .line = true};
+    int rc = study(&s, job, err);
+
+    if (rc == 0) {
+        *ret = why.blocker_count > 0 ? why.blockers[0].text : why.summary;
+    }
+    return rc;
 }

@@ -14,7 +14,7 @@ struct why_blocker {
     int64_t need_gu;    /* what the job asks for */
     int64_t have_gu;    /* what it could get now */
     int64_t *jobs;      /* who holds or was promised what it needs */
-    size_t job_count;
+    size_t job_count;   /* at most 32; the numbers of the text count all */
 };
 
 struct why {
@@ -33,5 +33,10 @@ struct why {
 /* ERR_NOT_FOUND.  All of ret lives in the arena. */
 MUST_CHECK int why_job(struct core *c, int64_t job, int64_t now_ms, struct arena *arena,
                        struct why *ret, struct err *err);
+
+/* What a row of a list has room for: the text of the first blocker of that record, or its summary.
+ * The work ends with the first blocker, so it costs less where much waits.  ERR_NOT_FOUND. */
+MUST_CHECK int why_line(struct core *c, int64_t job, int64_t now_ms, struct arena *arena,
+                        const char **ret, struct err *err);
 
 #endif
