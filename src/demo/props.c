@@ -106,7 +106,7 @@ int props_show(struct story *s, const char *const *words, int64_t job, struct er
     int rc;
 
     snprintf(id, sizeof(id), "%" PRId64, job);
-    while (words[n] != NULL && n < 6) {
+    while (n < 6 && words[n] != NULL) {
         all[n] = words[n];
         n++;
     }
