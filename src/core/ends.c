@@ -29,6 +29,8 @@ struct ends {
     int64_t now_ms;
     struct ending *items;
     size_t count;
+    int64_t *passed; /* ids of jobs whose planned start some job has passed, sorted */
+    size_t passed_count;
     bool by_cards;
     bool mapped;
     int *first_card;    /* by place of the node */
@@ -83,6 +85,33 @@ static bool has_whole_cards_only(const struct job *j)
     return true;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void list_passed(struct ends *e)
+{
+    VEC(int64_t) ids = {0};
+
+    for (size_t i = 0; i < e->count; i++) {
+        const struct job *j = e->items[i].job;
+
+        for (size_t k = 0; k < j->passes.count; k++) {
+            vec_push(&ids, j->passes.items[k]);
+        }
+    }
+    if (ids.count > 1) {
+        qsort(ids.items, ids.count, sizeof(ids.items[0]), by_id);
+    }
+    e->passed_count = ids.count;
+    e->passed = arena_copy(e->c->plan_arena, ids.items, ids.count * sizeof(ids.items[0]));
+    vec_fini(&ids);
+}
+
 const struct ends *ends_of(struct core *c, const struct pool *pool, int64_t now_ms)
 {
     struct ends *e = c->ends;
@@ -126,6 +155,7 @@ const struct ends *ends_of(struct core *c, const struct pool *pool, int64_t now_
         plan_again(c, e->items[i].end_ms, now_ms); /* the forecast is another one then */
     }
     vec_fini(&found);
+    list_passed(e);
     c->ends = e;
     return e;
 }
@@ -138,16 +168,8 @@ const struct ending *ends_items(const struct ends *e, size_t *ret_count)
 
 bool ends_passed(const struct ends *e, const struct job *head)
 {
-    for (size_t i = 0; i < e->count; i++) {
-        const struct job *j = e->items[i].job;
-
-        for (size_t k = 0; k < j->passes.count; k++) {
-            if (j->passes.items[k] == head->id) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return e->passed_count > 0 &&
+           bsearch(&head->id, e->passed, e->passed_count, sizeof(head->id), by_id) != NULL;
 }
 
 int64_t ends_now_ms(const struct ends *e)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define SHAPE_ARENA_BYTES ((size_t)1024)
+#define SHAPE_ARENA_BYTES ((size_t)640)
 
 int64_t shape_text_hash(const char *text)
 {
