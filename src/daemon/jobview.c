@@ -184,12 +184,11 @@ static void put_nodes(struct daemon *d, json_t *o, const struct job *j)
 static void put_info(struct daemon *d, json_t *o, const struct job *j)
 {
     struct arena *arena = arena_make();
-    struct why w = {0};
     const char *text = "";
 
     if (j->state == JOB_STATE_QUEUED || j->state == JOB_STATE_HELD) {
-        if (why_job(engine_core(d->engine), j->id, daemon_now_ms(d), arena, &w, NULL) == 0) {
-            text = w.blocker_count > 0 ? w.blockers[0].text : w.summary;
+        if (why_line(engine_core(d->engine), j->id, daemon_now_ms(d), arena, &text, NULL) != 0) {
+            text = "";
         }
     } else if (j->why.text != NULL) {
         text = j->why.text;
