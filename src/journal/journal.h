@@ -5,8 +5,9 @@
  * in the encoding of journal/chain.h; the first previous hash is 32 zero bytes.  What
  * journal_append returned 0 for is on disk (fsync) and is never lost or changed.
  *
- * Threads: append, append_urgent, room and snapshot_put belong to one thread, read, verify, export
- * and snapshot_get to one, which may be another; last_seq and last_hash may be asked by both.
+ * Threads: append, append_urgent, room and snapshot_put belong to one thread at a time, read,
+ * verify, export and snapshot_get to one, which may be another; last_seq and last_hash may be asked
+ * by both.
  */
 #ifndef MUSTER_JOURNAL_JOURNAL_H
 #define MUSTER_JOURNAL_JOURNAL_H

@@ -147,7 +147,7 @@ def slow_clients(t, w, p, idle_us):
         began = time.monotonic()
         clients[0].settimeout(60)
         a = answer(clients[0])
-        t.ok(a is not None and a[0] == 408 and b"request.timeout" in a[2],
+        t.ok(a is not None and a[0] == 408 and b"server.timeout" in a[2],
              "who dribbles is cut with 408", a, f"after {time.monotonic() - began:.0f} s")
     for s in clients:
         s.close()
