@@ -71,6 +71,9 @@ void trial_undo(struct core *c, struct trial *t, size_t mark);
  * and for what is not preemptible its own reserve)? */
 bool claim_quota_fits(const struct core *c, const struct ask *ask);
 
+/* Could a search find anything, as far as sums tell? */
+bool claim_could(struct core *c, const struct ask *ask, int64_t now_ms);
+
 /* Search the least harmful lawful set for an ask that does not fit as things are. */
 bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *ret);
 

@@ -125,6 +125,7 @@ void core_free(struct core *c)
     vec_fini(&c->touched);
     vec_fini(&c->heads);
     vec_fini(&c->undo.items);
+    vec_fini(&c->undo.layouts);
     omap_fini(&c->jobs);
     omap_fini(&c->tokens);
     omap_fini(&c->shapes);

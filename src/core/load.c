@@ -122,8 +122,7 @@ static void log_layout(struct core *c, struct device *d, int node)
     u->kind = UNDO_LAYOUT;
     u->device = d;
     u->node = node;
-    u->layout = d->layout;
-    u->promised = d->promised;
+    vec_push(&c->undo.layouts, (struct undo_layout){d->layout, d->promised});
 }
 
 /* Who sits on a device is kept as sums, which come back the same whatever the order of coming and
@@ -316,10 +315,13 @@ void load_undo(struct core *c, size_t mark)
         case UNDO_QUOTA:
             quota_add(c->queues, u.leaf, u.pool, u.use, -u.sign);
             break;
-        case UNDO_LAYOUT:
-            u.device->layout = u.layout;
-            u.device->promised = u.promised;
+        case UNDO_LAYOUT: {
+            struct undo_layout was = vec_pop(&c->undo.layouts);
+
+            u.device->layout = was.layout;
+            u.device->promised = was.promised;
             break;
+        }
         case UNDO_VACATE:
             count_vacated(c, u.task, -1);
             break;

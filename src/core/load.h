@@ -28,13 +28,17 @@ struct undo {
     int pool;
     struct quota_use use;
     struct device *device;
+};
+
+struct undo_layout { /* of the device of an UNDO_LAYOUT, as it was */
     struct slice layout;
     struct slice promised;
 };
 
 struct undo_log {
     VEC(struct undo) items;
-    bool off; /* appliers: nothing is put back */
+    VEC(struct undo_layout) layouts; /* one for each UNDO_LAYOUT, in their order */
+    bool off;                        /* appliers: nothing is put back */
 };
 
 /* Put a task of a job on its node's and devices' ledger, or take it off again. */

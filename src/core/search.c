@@ -366,6 +366,17 @@ static bool gather(struct hunt *h, struct bid_leaves *ret_leaves, int64_t now_ms
     return h->units.count > 0 || bid_suffices(h, ret_leaves);
 }
 
+bool claim_could(struct core *c, const struct ask *ask, int64_t now_ms)
+{
+    struct hunt h = {.c = c, .ask = ask};
+    struct bid_leaves leaves = {0};
+    bool many;
+    bool could = gather(&h, &leaves, now_ms, &many);
+
+    vec_fini(&h.units);
+    return could;
+}
+
 bool claim_search(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *ret)
 {
     struct hunt h = {.c = c, .ask = ask};

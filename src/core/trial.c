@@ -74,8 +74,9 @@ static bool try_claim(struct core *c, const struct ask *ask, const char *rule, i
 {
     size_t mark = load_mark(c);
 
-    if (!units_any(c, ask, may_reclaim(c, ask))) {
-        return false;
+    if (!units_any(c, ask, may_reclaim(c, ask)) ||
+        (c->heads.count > 0 && !claim_could(c, ask, now_ms))) {
+        return false; /* before all wishes are taken off the ledgers for it */
     }
     forecast_lift(c, ask);
     if (claim_search(c, ask, now_ms, ret)) {
