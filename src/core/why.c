@@ -561,13 +561,9 @@ static bool is_enough(const struct study *s)
 static void study_pools(struct study *s)
 {
     struct core *c = s->c;
-    const int *pools;
     int count;
+    const int *pools = order_pools(c, s->job, &count);
 
-    arena_reset(c->plan_arena);
-    vec_clear(&c->heads);
-    c->ends = NULL;
-    pools = order_pools(c, s->job, &count);
     if (s->line && count > 0) {
         study_sums(s, c->pools.items[pools[0]]);
     }
@@ -582,8 +578,22 @@ static void study_pools(struct study *s)
         study_ahead(s);
     }
     load_undo(c, 0);
+}
+
+/* The planner's scratch is used as in a plan, but what the last plan has decided stays. */
+static void study_plan(struct study *s)
+{
+    struct core *c = s->c;
+    struct arena *planning = c->plan_arena;
+
+    c->plan_arena = arena_make();
     vec_clear(&c->heads);
     c->ends = NULL;
+    study_pools(s);
+    vec_clear(&c->heads);
+    c->ends = NULL;
+    arena_free(c->plan_arena);
+    c->plan_arena = planning;
 }
 
 static void study_waiting(struct study *s)
@@ -618,7 +628,7 @@ static void study_waiting(struct study *s)
         return;
     }
     if (!is_enough(s)) {
-        study_pools(s);
+        study_plan(s);
     }
 }
 

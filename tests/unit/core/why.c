@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/quantity.h"
 #include "base/rng.h"
+#include "core/codec.h"
 #include "core_world.h"
 
 #include <setjmp.h>
@@ -186,6 +187,36 @@ static void a_line_is_the_first_of_the_record(void **state)
     }
 }
 
+static void decisions_text(const struct decisions *d, struct str *ret)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        codec_encode_fact(&d->items[i], ret);
+    }
+}
+
+/* A dry run asks between a plan and what is made of it. */
+static void what_the_plan_decided_stays(void **state)
+{
+    struct str before = {0}, after = {0};
+    struct core_world w;
+    struct decisions d;
+
+    (void)state;
+    begin(&w);
+    for (int i = 0; i < 20; i++) {
+        submit(&w, i % 2 == 0 ? QUEUE_A : QUEUE_B, 1 + i % 3, i % 4);
+    }
+    core_plan(w.core, w.now_ms, &d);
+    assert_true(d.count > 5);
+    decisions_text(&d, &before);
+    check_lines(&w);
+    decisions_text(&d, &after);
+    assert_string_equal(str_text(&before), str_text(&after));
+    str_fini(&before);
+    str_fini(&after);
+    core_world_end(&w);
+}
+
 static void a_job_that_is_not_there_is_not_found(void **state)
 {
     struct core_world w;
@@ -206,6 +237,7 @@ int main(void)
         cmocka_unit_test(one_is_one_and_none_is_nothing),
         cmocka_unit_test(a_count_that_was_cut_short_says_so),
         cmocka_unit_test(a_line_is_the_first_of_the_record),
+        cmocka_unit_test(what_the_plan_decided_stays),
         cmocka_unit_test(a_job_that_is_not_there_is_not_found),
     };
 
