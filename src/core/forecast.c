@@ -328,7 +328,8 @@ void forecast_heads(struct core *c, int64_t now_ms)
             }
             continue;
         }
-        j = leaf_head(c, q, now_ms);
+        j = q->head = leaf_head(c, q, now_ms);
+        q->head_plan = c->plan_number;
         if (j != NULL) {
             make_head(c, j, now_ms);
         }
@@ -337,7 +338,7 @@ void forecast_heads(struct core *c, int64_t now_ms)
 
 void forecast_blocked(struct core *c, struct job *j, int64_t now_ms)
 {
-    const struct queue *q = &c->queues->items[j->queue];
+    struct queue *q = &c->queues->items[j->queue];
     bool timed =
         q->row->drain_after_ms != POLICY_NONE && now_ms - j->age_ms >= q->row->drain_after_ms;
 
@@ -347,7 +348,11 @@ void forecast_blocked(struct core *c, struct job *j, int64_t now_ms)
     if (!timed) {
         return; /* nothing gives a time, and it has not waited long enough to drain */
     }
-    if (forecast_head(c, j) == NULL && leaf_head(c, q, now_ms) == j) {
+    if (q->head_plan != c->plan_number || q->head == NULL || !order_competes(q->head, now_ms)) {
+        q->head = leaf_head(c, q, now_ms);
+        q->head_plan = c->plan_number;
+    }
+    if (q->head == j && forecast_head(c, j) == NULL) {
         make_head(c, j, now_ms);
     }
 }

@@ -212,8 +212,8 @@ static bool may_put_back(const struct claim_unit *u)
 }
 
 /* Give back what is not needed, the most harmful first: with all of them off, each is put back and
- * stays if the claimant still fits. */
-static void give_back(struct hunt *h, unit_set *set, const unit_set *order)
+ * stays if the claimant still fits.  own: those of the claimant's own queue too. */
+static void give_back(struct hunt *h, unit_set *set, const unit_set *order, bool own)
 {
     struct core *c = h->c;
     int pool = h->ask->pool->index;
@@ -230,7 +230,7 @@ static void give_back(struct hunt *h, unit_set *set, const unit_set *order)
         while (at < set->count && set->items[at] != u) {
             at++;
         }
-        if (at == set->count || !may_put_back(u)) {
+        if (at == set->count || !may_put_back(u) || (u->own && !own)) {
             continue;
         }
         put_back(c, u, pool);
@@ -246,23 +246,28 @@ static void give_back(struct hunt *h, unit_set *set, const unit_set *order)
 /* Take until it fits, give back, keep if better. */
 void greedy_in_order(struct hunt *h, unit_set *order)
 {
-    unit_set set = {0};
     unit_set all = {0};
-    struct harm harm;
+    bool done = !take_until_fit(h, order, &all);
 
-    if (take_until_fit(h, order, &set)) {
-        for (size_t i = 0; i < set.count; i++) {
-            vec_push(&all, set.items[i]);
+    /* own jobs that are given back may have made others lawful: then they all go, or with all that
+     * was taken */
+    for (int tier = 0; tier < 3 && !done; tier++) {
+        unit_set set = {0};
+        struct harm harm;
+
+        for (size_t i = 0; i < all.count; i++) {
+            vec_push(&set, all.items[i]);
         }
-        give_back(h, &set, order);
-        if (hunt_works(h, &set, &harm)) {
+        if (tier < 2) {
+            give_back(h, &set, order, tier == 0);
+        }
+        done = hunt_works(h, &set, &harm);
+        if (done) {
             hunt_keep(h, &set, &harm);
-        } else if (hunt_works(h, &all, &harm)) {
-            hunt_keep(h, &all, &harm); /* without what was given back others are not lawful */
         }
+        vec_fini(&set);
     }
     vec_fini(&all);
-    vec_fini(&set);
 }
 
 static void try_order(struct hunt *h, unit_set *order, unit_order *by)

@@ -6,6 +6,7 @@
 #include "core/shape.h"
 #include "core/trial.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct key { /* what a leaf's candidate is compared by, where no sibling is looked at */
@@ -26,6 +27,13 @@ enum look { LOOK_LEAF, LOOK_SHAPES, LOOK_JOB };
 
 #define HEIGHT_NONE (QUEUE_DEPTH_MAX + 1)
 
+struct lineup { /* of a leaf whose shapes were looked at: those that may start, in their order */
+    struct job **jobs;
+    struct key *rest; /* the best that this one and those after it could be */
+    size_t count;
+    size_t at;
+};
+
 struct winners { /* of one inner queue, or of the root */
     int size;    /* leaves of the tree: a power of two */
     int *at;     /* 1 … 2 size - 1: index of the child's queue that wins, -1 = none */
@@ -34,10 +42,11 @@ struct winners { /* of one inner queue, or of the root */
 struct order {
     struct core *c;
     int64_t now_ms;
-    struct key *keys;      /* by queue: the best candidate of its subtree */
-    struct winners *inner; /* by queue; [count] is the root */
-    enum look *look;       /* by leaf */
-    int last;              /* leaf of the last one given, -1 = none */
+    struct key *keys;       /* by queue: the best candidate of its subtree */
+    struct winners *inner;  /* by queue; [count] is the root */
+    enum look *look;        /* by leaf */
+    struct lineup *lineups; /* by leaf */
+    int last;               /* leaf of the last one given, -1 = none */
     const struct bounds *bounds;
     int *seat;      /* by queue: its place among its siblings */
     bool *is_short; /* by pool: what is in service is less than what is reserved */
@@ -126,27 +135,6 @@ static struct job *first_of_shape(const struct shape *s, int64_t now_ms)
     return NULL;
 }
 
-static struct job *first_of_leaf(struct order *o, const struct queue *q)
-{
-    struct job *best = NULL;
-
-    if (q->row->state == QUEUE_CLOSED) {
-        return NULL;
-    }
-    for (size_t i = 0; i < q->shapes.count; i++) {
-        struct job *j;
-
-        if (is_failed(o->c, q->shapes.items[i])) {
-            continue;
-        }
-        j = first_of_shape(q->shapes.items[i], o->now_ms);
-        if (j != NULL && (best == NULL || order_earlier(j, best))) {
-            best = j;
-        }
-    }
-    return best;
-}
-
 static void key_of_need(const struct order *o, int leaf, int pool, int64_t need_gu, struct key *k)
 {
     int cover = need_gu < 0 ? -1 : quota_cover(o->c->queues, leaf, pool, need_gu);
@@ -191,44 +179,56 @@ static bool key_earlier(const struct key *a, const struct key *b)
     return a->age_ms != b->age_ms ? a->age_ms < b->age_ms : a->id < b->id;
 }
 
-/* The best that any job of the leaf which may still start could be: component by component the
- * least, so no job of it comes before this key.  Only a leaf that wins with it is looked at
- * closely. */
-static void look_at_shapes(struct order *o, struct queue *q, struct key *k)
+static int by_order(const void *a, const void *b)
 {
-    *k = (struct key){0};
-    if (q->row->state == QUEUE_CLOSED || bounds_refuse_leaf(o->bounds, q->index)) {
-        return;
-    }
+    return order_earlier(*(struct job *const *)a, *(struct job *const *)b) ? -1 : 1;
+}
+
+static void line_up(struct order *o, const struct queue *q, struct lineup *ret)
+{
+    VEC(struct job *) jobs = {0};
+
     for (size_t i = 0; i < q->shapes.count; i++) {
         struct shape *s = q->shapes.items[i];
-        struct key one;
-        struct job *j;
+        struct job *j = is_failed(o->c, s) ? NULL : first_of_shape(s, o->now_ms);
 
-        if (is_failed(o->c, s)) {
-            continue;
-        }
-        j = first_of_shape(s, o->now_ms);
-        if (j == NULL) {
-            continue;
-        }
-        if (bounds_refuse(o->bounds, j)) {
+        if (j != NULL && bounds_refuse(o->bounds, j)) {
             mark_failed(o->c, j);
-            continue;
+        } else if (j != NULL) {
+            vec_push(&jobs, j);
         }
-        fill_key(o, j, &one);
-        if (!k->is) {
-            *k = one;
-            continue;
+    }
+    if (jobs.count > 1) {
+        qsort(jobs.items, jobs.count, sizeof(jobs.items[0]), by_order);
+    }
+    *ret = (struct lineup){.count = jobs.count};
+    ret->jobs = arena_copy(o->c->plan_arena, jobs.items, jobs.count * sizeof(jobs.items[0]));
+    ret->rest = arena_new(o->c->plan_arena, jobs.count + 1, sizeof(ret->rest[0]));
+    vec_fini(&jobs);
+    for (size_t i = ret->count; i-- > 0;) {
+        const struct key *after = &ret->rest[i + 1];
+        struct key *k = &ret->rest[i];
+
+        fill_key(o, ret->jobs[i], k);
+        if (after->is) {
+            k->height = after->height < k->height ? after->height : k->height;
+            k->need_gu = after->need_gu < k->need_gu ? after->need_gu : k->need_gu;
+            k->entitled = k->entitled || after->entitled;
         }
-        if (key_earlier(&one, k)) {
-            k->priority = one.priority;
-            k->age_ms = one.age_ms;
-            k->id = one.id;
-        }
-        k->height = one.height < k->height ? one.height : k->height;
-        k->need_gu = one.need_gu < k->need_gu ? one.need_gu : k->need_gu;
-        k->entitled = k->entitled || one.entitled;
+    }
+}
+
+/* The best that any job of the leaf which may still start could be: component by component the
+ * least, so no job of it comes before this key.  Only a leaf that wins with it is tried. */
+static void look_at_shapes(struct order *o, const struct queue *q, struct key *k)
+{
+    struct lineup *l = &o->lineups[q->index];
+
+    *l = (struct lineup){0};
+    *k = (struct key){0};
+    if (q->row->state != QUEUE_CLOSED && !bounds_refuse_leaf(o->bounds, q->index)) {
+        line_up(o, q, l);
+        *k = l->rest[0];
     }
 }
 
@@ -372,6 +372,20 @@ static void look_closer(struct order *o, int leaf)
     replay_up(o, leaf);
 }
 
+/* The first of the leaf's line cannot start. */
+static void pass_over(struct order *o, int leaf)
+{
+    struct lineup *l = &o->lineups[leaf];
+
+    if (l->jobs[l->at]->decided) {
+        look_closer(o, leaf); /* it alone is done with: its equals may start */
+        return;
+    }
+    o->look[leaf] = LOOK_SHAPES;
+    o->keys[leaf] = l->rest[++l->at];
+    replay_up(o, leaf);
+}
+
 static void seat_children(struct order *o, struct winners *w, const int *children, size_t count)
 {
     w->size = 2; /* at least a root above two leaves */
@@ -437,6 +451,7 @@ struct order *order_make(struct core *c, int64_t now_ms)
     o->inner = arena_new(c->plan_arena, count + 1, sizeof(o->inner[0]));
     o->is_short = arena_new(c->plan_arena, c->pools.count + 1, sizeof(o->is_short[0]));
     o->look = arena_new(c->plan_arena, count + 1, sizeof(o->look[0]));
+    o->lineups = arena_new(c->plan_arena, count + 1, sizeof(o->lineups[0]));
     o->last = -1;
     o->bounds = bounds_make(c, now_ms);
     o->seat = arena_new(c->plan_arena, count + 1, sizeof(o->seat[0]));
@@ -464,8 +479,9 @@ static int winning_leaf(const struct order *o)
 
 /* Try the leaf's first job.  True: it can, and it is still its turn; its trial is on the ledgers.
  */
-static bool try_leaf(struct order *o, int leaf, struct job *j, struct trial *ret)
+static bool try_leaf(struct order *o, int leaf, bool entitled, struct trial *ret)
 {
+    struct job *j = o->lineups[leaf].jobs[o->lineups[leaf].at];
     struct core *c = o->c;
     size_t mark = load_mark(c);
 
@@ -474,7 +490,7 @@ static bool try_leaf(struct order *o, int leaf, struct job *j, struct trial *ret
     if (!trial_job(c, j, o->now_ms, ret)) {
         mark_failed(c, j);
         forecast_blocked(c, j, o->now_ms);
-        look_closer(o, leaf);
+        pass_over(o, leaf);
         return false;
     }
     if (o->look[leaf] == LOOK_JOB) {
@@ -487,7 +503,7 @@ static bool try_leaf(struct order *o, int leaf, struct job *j, struct trial *ret
     fill_key(o, j, &o->keys[leaf]);
     o->look[leaf] = LOOK_JOB;
     replay_up(o, leaf);
-    if (winning_leaf(o) == leaf) {
+    if (winning_leaf(o) == leaf && (!entitled || o->keys[leaf].entitled)) {
         bool again;
 
         trial_clear(ret);
@@ -507,18 +523,11 @@ struct job *order_next(struct order *o, bool entitled, struct trial *ret)
         o->last = -1;
     }
     while ((leaf = winning_leaf(o)) >= 0 && (!entitled || o->keys[leaf].entitled)) {
-        struct job *j;
-
         if (o->look[leaf] == LOOK_LEAF) {
             look_closer(o, leaf);
-            continue;
-        }
-        j = first_of_leaf(o, &o->c->queues->items[leaf]);
-        if (j == NULL) {
-            look_closer(o, leaf);
-        } else if (try_leaf(o, leaf, j, ret)) {
+        } else if (try_leaf(o, leaf, entitled, ret)) {
             o->last = leaf;
-            return j;
+            return o->lineups[leaf].jobs[o->lineups[leaf].at];
         }
         trial_clear(ret);
     }

@@ -49,6 +49,8 @@ struct queue {
     int64_t wants_stamp; /* of the site then */
     int64_t oldest_ms;   /* age of the oldest of them; only if oldest_known */
     bool oldest_known;
+    struct job *head; /* planner: the first that could ever run, as of that plan */
+    int64_t head_plan;
     /* of its preemptible jobs among those: see core/prey.h */
     bool prey_known;
     int64_t lowest; /* priority; INT64_MAX = none */
