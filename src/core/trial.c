@@ -127,7 +127,7 @@ static bool try_pool_entitled(struct core *c, struct ask *ask, bool evict, int64
         ret->rule = takes_own_only(ret) ? "priority" : "reclaim";
         return true;
     }
-    return moves_search(c, ask, now_ms, ret);
+    return fits_at_the_end(c, ask) && moves_search(c, ask, now_ms, ret);
 }
 
 static bool try_pool_rest(struct core *c, struct ask *ask, int64_t now_ms, struct trial *ret)
@@ -153,7 +153,7 @@ static bool try_pool_rest(struct core *c, struct ask *ask, int64_t now_ms, struc
         }
         ask->take = false;
     }
-    return !may_reclaim(c, ask) && moves_search(c, ask, now_ms, ret);
+    return !may_reclaim(c, ask) && fits_at_the_end(c, ask) && moves_search(c, ask, now_ms, ret);
 }
 
 bool trial_job(struct core *c, struct job *j, int64_t now_ms, struct trial *ret)

@@ -127,6 +127,19 @@ static void print_fact(const struct life *l, const struct fact *fact)
     str_fini(&line);
 }
 
+/* A step of tasks without devices takes nothing from any queue. */
+static bool grants_devices(const struct fact_job_started *d)
+{
+    for (size_t i = 0; i < d->task_count; i++) {
+        const struct fact_grant *g = &d->tasks[i];
+
+        if (g->device_count > 0 && (g->step == 0 || g->step == d->step)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void life_watch(void *ctx, const struct fact *fact, const struct journal_record *record)
 {
     struct life *l = ctx;
@@ -148,7 +161,9 @@ void life_watch(void *ctx, const struct fact *fact, const struct journal_record 
     l->result->records++;
     if (fact->kind == FACT_JOB_STARTED) {
         l->result->starts++;
-        vec_push(&l->started, fact_of(fact, JOB_STARTED)->job);
+        if (grants_devices(fact_of(fact, JOB_STARTED))) {
+            vec_push(&l->started, fact_of(fact, JOB_STARTED)->job);
+        }
     }
     if (fact->kind == FACT_JOB_CLAIMED) {
         l->result->evictions += (int64_t)fact_of(fact, JOB_CLAIMED)->victim_count;
