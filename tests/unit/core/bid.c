@@ -428,6 +428,7 @@ static void own_jobs_and_others_go_together_where_they_do_not(void **state)
     for (int64_t id = CROWD - 7; id <= CROWD; id++) {
         assert_true(is_victim(j, id));
     }
+    assert_int_equal(j->nomination.victims.count, 20);
     starts_once_they_are_gone(&w, j);
     core_world_end(&w);
 }
