@@ -140,11 +140,28 @@ static int64_t wanted_tasks(const struct job *j)
     return wanted;
 }
 
+/* Where the job stands, or would, among the active ones of its queue. */
+static size_t active_place(const struct queue *q, int64_t id)
+{
+    size_t from = 0, to = q->active.count;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (q->active.items[middle]->id < id) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return from;
+}
+
 static void list_active(struct core *c, struct job *j)
 {
     struct queue *q = &c->queues->items[j->queue];
     bool in = job_is_active(j) || j->nomination.is;
-    size_t at = 0;
+    size_t at;
 
     if (in || j->listed) {
         prey_forget(q);
@@ -153,9 +170,7 @@ static void list_active(struct core *c, struct job *j)
         return;
     }
     j->listed = in;
-    while (at < q->active.count && q->active.items[at]->id < j->id) {
-        at++;
-    }
+    at = active_place(q, j->id);
     if (in) {
         vec_insert(&q->active, at, j);
     } else {
