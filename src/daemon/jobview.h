@@ -6,7 +6,7 @@
 #include "daemon/daemon.h"
 
 /* One row of a list. */
-/* info: say why it waits, which may take up to a millisecond where very much does; else "". */
+/* info: say why it waits, which may take some milliseconds where very much does; else "". */
 json_t *jobview_row(struct daemon *d, const struct job *j, bool info);
 /* The row with groups, tasks, history and command. */
 json_t *jobview_full(struct daemon *d, const struct job *j);

@@ -79,7 +79,7 @@ static bool passes(struct daemon *d, const struct filter *f, const struct job *j
                                                                 f->queue_index, j->queue));
 }
 
-/* CPU time of one page for saying why jobs wait: some 3 us a job, up to 1 ms where thousands of
+/* CPU time of one page for saying why jobs wait: some 3 us a job, up to 2 ms where thousands of
  * different requests wait beside planned starts.  The rows behind have no info; `why` tells it of
  * each. */
 #define INFO_CPU_NS_MAX ((int64_t)100000000)
