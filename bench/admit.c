@@ -281,6 +281,24 @@ static int read_journal(struct run *r, const struct benchd *d, int64_t *ret_reco
 
 /* ---- the verdict ---- */
 
+static void tell_rounds(const struct benchd *d)
+{
+    static const char *const NAMES[] = {"\nmuster_engine_rounds_total ",
+                                        "\nmuster_core_cpu_seconds_total "};
+    struct str text = {0};
+
+    if (benchhttp_ask(d->socket, "/metrics", NULL, &text) == 200) {
+        for (size_t i = 0; i < 2; i++) {
+            const char *at = strstr(str_text(&text), NAMES[i]);
+
+            printf("%s %.*s", i == 0 ? "musterd:" : ",",
+                   (int)strcspn(at != NULL ? at + 1 : "", "\n"), at != NULL ? at + 1 : "");
+        }
+        printf("\n");
+    }
+    str_fini(&text);
+}
+
 static bool tell(const struct run *r, int64_t cpu_ms, int64_t loop_ms, int64_t records)
 {
     int64_t wall_ms = r->last_ms - r->first_ms;
@@ -329,6 +347,7 @@ int main(void)
     } else if (play(r, &d) == 0) {
         cpu_ms = benchd_cpu_ms(&d);
         loop_ms = benchd_loop_ms(&d);
+        tell_rounds(&d);
         good = read_journal(r, &d, &records) == 0 && tell(r, cpu_ms, loop_ms, records);
     }
     benchd_fini(&d);

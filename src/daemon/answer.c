@@ -26,6 +26,13 @@ void answer_created(const struct asked *a, json_t *taken)
     a->done(a->arg, &answer);
 }
 
+void answer_created_text(const struct asked *a, char *taken)
+{
+    struct service_answer answer = {.field = "", .text = taken, .created = true};
+
+    a->done(a->arg, &answer);
+}
+
 void answer_error(const struct asked *a, int rc, const struct err *err, const char *field)
 {
     struct service_answer answer = {.rc = rc, .field = field};

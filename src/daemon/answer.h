@@ -13,6 +13,8 @@ struct asked { /* a call and where its answer goes */
 
 void answer_json(const struct asked *a, json_t *taken);
 void answer_created(const struct asked *a, json_t *taken);
+/* The same with the text of the JSON (mem_free). */
+void answer_created_text(const struct asked *a, char *taken);
 /* field "" = no field. */
 void answer_error(const struct asked *a, int rc, const struct err *err, const char *field);
 /* answer_error with a text of its own. */

@@ -23,42 +23,54 @@ struct submission { /* waits for its facts to be durable; all elements share it 
     size_t left;    /* facts that have not come back */
     size_t refused; /* of those that came */
     struct err err; /* of the first refused */
-    json_t *jobs;
+    VEC(int64_t) jobs;
 };
+
+static json_t *answer_of(const struct submission *s)
+{
+    json_t *o = json_object();
+
+    if (s->is_array) {
+        json_object_set_new(o, "jobs", jsonout_ids(s->jobs.items, s->jobs.count));
+        jsonout_id(o, "array", s->jobs.items[0]);
+    } else {
+        jsonout_id(o, "job", s->jobs.items[0]);
+    }
+    return o;
+}
 
 static void finish(struct daemon *d, struct submission *s)
 {
-    json_t *o;
+    json_t *o = NULL;
 
-    if (json_array_size(s->jobs) == 0) {
+    if (s->jobs.count == 0) {
         if (s->keyed) {
             idempotency_end(d->idempotency, &s->id, NULL);
         }
         answer_error(&s->asked, s->err.code, &s->err, "");
-    } else {
-        o = json_object();
-        if (s->is_array) {
-            json_object_set(o, "jobs", s->jobs);
-            json_object_set(o, "array", json_array_get(s->jobs, 0));
-        } else {
-            json_object_set(o, "job", json_array_get(s->jobs, 0));
-        }
+    } else if (s->is_array || s->keyed) {
+        o = answer_of(s);
         if (s->keyed) {
             idempotency_end(d->idempotency, &s->id, o);
         }
         answer_created(&s->asked, o);
+    } else {
+        struct str text = {0};
+
+        str_add(&text, "{\"job\":\"");
+        str_add_int(&text, s->jobs.items[0]);
+        str_add(&text, "\"}");
+        answer_created_text(&s->asked, str_take(&text));
     }
-    json_decref(s->jobs);
+    vec_fini(&s->jobs);
     mem_free(s);
 }
 
 static json_t *durable(struct daemon *d, const struct fact *fact, void *own)
 {
     struct submission *s = own;
-    json_t *ids = jsonout_ids(&fact_of(fact, JOB_SUBMITTED)->id, 1);
 
-    json_array_extend(s->jobs, ids);
-    json_decref(ids);
+    vec_push(&s->jobs, fact_of(fact, JOB_SUBMITTED)->id);
     if (--s->left == 0) {
         finish(d, s);
     }
@@ -97,21 +109,15 @@ static void put(struct daemon *d, struct submission *s, struct submitjson *sub)
     }
 }
 
-static int keep_spec(struct daemon *d, json_t *spec, const struct idempotency_id *id,
+static int keep_spec(struct daemon *d, struct str *spec, const struct idempotency_id *id,
                      char digest[HASH_TEXT_MAX], struct err *err)
 {
-    char *text;
-    int rc;
-
     if (id != NULL) {
-        json_object_set_new(spec, "key", json_string(id->key));
-        json_object_set_new(spec, "body", json_string(id->body));
+        CHECK(spec->len > 0 && spec->text[spec->len - 1] == '}');
+        spec->len--;
+        str_addf(spec, ",\"key\":\"%s\",\"body\":\"%s\"}", id->key, id->body);
     }
-    text = json_dumps(spec, JSON_COMPACT);
-    CHECK(text != NULL);
-    rc = content_put(d->content, text, strlen(text), digest, err);
-    mem_free(text);
-    return rc;
+    return content_put(d->content, spec->text, spec->len, digest, err);
 }
 
 /* True: the call is answered already. */
@@ -151,7 +157,7 @@ static void submit(struct daemon *d, const struct asked *a, struct submitjson *s
     if (keyed && known_before(d, a, &id)) {
         return;
     }
-    rc = keep_spec(d, sub->spec, keyed ? &id : NULL, digest, &err);
+    rc = keep_spec(d, &sub->spec, keyed ? &id : NULL, digest, &err);
     if (rc == ERR_DISK_FULL) {
         daemon_disk_full(d, &err);
     }
@@ -165,7 +171,6 @@ static void submit(struct daemon *d, const struct asked *a, struct submitjson *s
     s->asked.call = NULL; /* it does not outlive this call */
     s->keyed = keyed;
     s->is_array = sub->element_count > 0;
-    s->jobs = json_array();
     if (keyed) {
         s->id = id;
         idempotency_begin(d->idempotency, &id, daemon_now_ms(d));
@@ -262,6 +267,6 @@ void service_job_submit(struct daemon *d, const struct asked *a)
     } else {
         submit(d, a, &sub);
     }
-    json_decref(sub.spec);
+    str_fini(&sub.spec);
     arena_free(arena);
 }

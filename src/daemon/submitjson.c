@@ -273,10 +273,9 @@ bool submitjson_read(struct daemon *d, const struct service_caller *caller, cons
     submitgroup_read(r, body, &ret->fact);
     read_array(&in);
     read_account(&in);
-    ret->spec = submitspec_read(r, body, account_os(d, caller->subject));
+    submitspec_read(r, body, account_os(d, caller->subject), &ret->spec);
     if (r->rc != 0) {
-        json_decref(ret->spec);
-        ret->spec = NULL;
+        str_fini(&ret->spec);
         return false;
     }
     return true;

@@ -7,6 +7,7 @@
 #ifndef MUSTER_DAEMON_SUBMITJSON_H
 #define MUSTER_DAEMON_SUBMITJSON_H
 
+#include "base/str.h"
 #include "daemon/bodyread.h"
 #include "daemon/daemon.h"
 
@@ -19,12 +20,13 @@
 
 struct submitjson {
     struct fact_job_submitted fact; /* id, array, element, spec are not set */
-    json_t *spec;                   /* taken by the caller: argv, script, env, dir, output … */
+    struct str spec;                /* an object: argv, script, env, dir, output … */
     int64_t *elements;              /* of an array; none = one job */
     size_t element_count;
 };
 
-/* All of ret lives in r's arena, but spec.  False: r says why. */
+/* All of ret lives in r's arena, but spec, which is the caller's to free.  False: r says why, and
+ * there is no spec. */
 bool submitjson_read(struct daemon *d, const struct service_caller *caller, const json_t *body,
                      struct bodyread *r, struct submitjson *ret);
 

@@ -19,47 +19,69 @@ static bool is_env_name(const char *name)
     return true;
 }
 
+static void fail_env(struct bodyread *r, const char *key, const char *text)
+{
+    bodyread_fail(r, ERR_INVALID, arena_printf(r->arena, "env.%.64s", key), "%s", text);
+}
+
+static void add_text(struct str *s, const char *text)
+{
+    str_add_json(s, text, strlen(text));
+}
+
+/* ,"name":"text" */
+static void add_field(struct str *s, const char *name, const char *text)
+{
+    str_add_char(s, ',');
+    add_text(s, name);
+    str_add_char(s, ':');
+    add_text(s, text);
+}
+
 /* The environment is what the job says, and nothing of it may pretend to be ours. */
-static json_t *read_env(struct bodyread *r, const json_t *body)
+static void add_env(struct bodyread *r, const json_t *body, struct str *out)
 {
     json_t *env = json_object_get(body, "env");
-    json_t *out = json_array();
+    CLEANUP(str_fini) struct str pair = {0};
     const char *key;
     json_t *value;
 
     if (env == NULL || json_is_null(env)) {
-        return out;
+        return;
     }
     if (!json_is_object(env) || json_object_size(env) > SUBMITJSON_ENV_MAX) {
         bodyread_fail(r, ERR_INVALID, "env", "write at most %d pairs: {\"NAME\": \"value\"}",
                       SUBMITJSON_ENV_MAX);
-        return out;
+        return;
     }
     json_object_foreach(env, key, value)
     {
-        const char *field = arena_printf(r->arena, "env.%.64s", key);
-
         if (!is_env_name(key) || strncmp(key, "MUSTER_", 7) == 0) {
-            bodyread_fail(r, ERR_INVALID, field,
-                          "use letters, digits and _, not beginning with a digit or MUSTER_");
+            fail_env(r, key, "use letters, digits and _, not beginning with a digit or MUSTER_");
         } else if (!json_is_string(value) ||
                    strlen(json_string_value(value)) != json_string_length(value)) {
-            bodyread_fail(r, ERR_INVALID, field, "write a text");
+            fail_env(r, key, "write a text");
         } else {
-            json_array_append_new(out, json_sprintf("%s=%s", key, json_string_value(value)));
+            if (pair.len > 0) {
+                str_add_char(out, ',');
+            }
+            str_clear(&pair);
+            str_add(&pair, key);
+            str_add_char(&pair, '=');
+            str_add_n(&pair, json_string_value(value), json_string_length(value));
+            str_add_json(out, pair.text, pair.len);
         }
     }
-    return out;
 }
 
-static json_t *texts(const char *const *items, size_t count)
+static void add_texts(struct str *s, const char *const *items, size_t count)
 {
-    json_t *list = json_array();
-
     for (size_t i = 0; i < count; i++) {
-        json_array_append_new(list, json_string(items[i]));
+        if (i > 0) {
+            str_add_char(s, ',');
+        }
+        add_text(s, items[i]);
     }
-    return list;
 }
 
 /* The letters that the backend fills in; NULL or the wrong sign. */
@@ -73,7 +95,8 @@ static const char *wrong_sign(const char *pattern)
     return NULL;
 }
 
-json_t *submitspec_read(struct bodyread *r, const json_t *body, const char *account)
+/* Written as text at once: a tree of JSON made of it first costs more than all the rest. */
+void submitspec_read(struct bodyread *r, const json_t *body, const char *account, struct str *ret)
 {
     size_t command_count = 0;
     size_t arg_count = 0;
@@ -82,7 +105,6 @@ json_t *submitspec_read(struct bodyread *r, const json_t *body, const char *acco
     const char *script = bodyread_text(r, body, "script", "");
     const char *dir = bodyread_text(r, body, "dir", "");
     const char *output = bodyread_text(r, body, "output", "");
-    json_t *o = json_object();
 
     if ((command_count > 0) == (script[0] != '\0')) {
         bodyread_fail(r, ERR_INVALID, "command", "write either command or script");
@@ -101,14 +123,18 @@ json_t *submitspec_read(struct bodyread *r, const json_t *body, const char *acco
             "%%x name or %%%%",
             wrong_sign(output));
     }
-    json_object_set_new(o, "argv",
-                        command_count > 0 ? texts(command, command_count) : texts(args, arg_count));
-    json_object_set_new(o, "script", json_string(script));
-    json_object_set_new(o, "env", read_env(r, body));
-    json_object_set_new(o, "dir", json_string(dir));
-    json_object_set_new(o, "output", json_string(output));
-    json_object_set_new(o, "account", json_string(account));
-    return o;
+    str_add(ret, "{\"argv\":[");
+    add_texts(ret, command_count > 0 ? command : args,
+              command_count > 0 ? command_count : arg_count);
+    str_add_char(ret, ']');
+    add_field(ret, "script", script);
+    str_add(ret, ",\"env\":[");
+    add_env(r, body, ret);
+    str_add_char(ret, ']');
+    add_field(ret, "dir", dir);
+    add_field(ret, "output", output);
+    add_field(ret, "account", account);
+    str_add_char(ret, '}');
 }
 
 static const char *const *take_texts(const json_t *list, struct arena *arena, size_t *ret_count)

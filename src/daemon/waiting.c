@@ -1,6 +1,7 @@
 #include "daemon/waiting.h"
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "base/vec.h"
 
 struct waiting_call {
@@ -46,6 +47,7 @@ static void on_done(void *arg, struct service_answer *answer)
     if (ahead->within) { /* it may rest on what is not durable yet */
         CHECK(answer->stream == NULL);
         json_decref(answer->json);
+        mem_free(answer->text);
         ahead->answered = true;
         return;
     }

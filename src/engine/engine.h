@@ -60,7 +60,8 @@ struct engine_committer {
 };
 
 struct engine_stats {
-    int64_t core_us; /* spent in core_apply and core_plan */
+    int64_t core_us; /* spent to apply and to plan, and to write what the records say */
+    int64_t plan_us; /* of these: from the first plan of a batch to the last decision */
     int64_t rounds;
     int64_t plans;
     int64_t records;

@@ -82,8 +82,6 @@ void engine_apply(struct engine *e, int64_t now_ms);
 void engine_batch_add(struct engine *e, const struct fact *fact);
 void engine_batch_clear(struct engine *e);
 int64_t engine_batch_next_seq(const struct engine *e);
-/* core_apply, measured. */
-MUST_CHECK int engine_core_apply(struct engine *e, const struct fact *fact, struct err *err);
 
 /* ---- engine_plan.c ---- */
 void engine_plan(struct engine *e, int64_t now_ms);

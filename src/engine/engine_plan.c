@@ -9,13 +9,6 @@
 #include "core/view.h"
 #include "engine/engine_impl.h"
 
-static int64_t cpu_us(const struct engine *e)
-{
-    const struct engine_hooks *hooks = &e->config.hooks;
-
-    return hooks->cpu_us != NULL ? hooks->cpu_us(hooks->ctx) : 0;
-}
-
 /* What runs on a node that is given up is taken as ended, but it may run on out there: it is to be
  * killed, should the node ever come back. */
 static void remember_lost(struct engine *e, int64_t node)
@@ -50,7 +43,7 @@ static void take_decision(struct engine *e, const struct fact *decision, int64_t
     if (fact.kind == FACT_NODE_LOST) {
         remember_lost(e, fact_of(&fact, NODE_LOST)->node);
     }
-    if (engine_core_apply(e, &fact, &err) != 0) {
+    if (core_apply(e->core, &fact, &err) != 0) {
         check_failed(__FILE__, __LINE__, err.text);
     }
     engine_batch_add(e, &fact);
@@ -64,12 +57,10 @@ void engine_plan(struct engine *e, int64_t now_ms)
     int plans = 0;
 
     do {
-        int64_t from_us = cpu_us(e);
         struct decisions decisions = {.next_plan_ms = INT64_MAX};
         size_t i;
 
         core_plan(e->core, at_ms, &decisions);
-        e->stats.core_us += cpu_us(e) - from_us;
         e->stats.plans++;
         for (i = 0; i < decisions.count; i++) {
             take_decision(e, &decisions.items[i], at_ms);

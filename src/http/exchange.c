@@ -84,6 +84,7 @@ static void drop(struct exchange *x)
         x->answer.stream->ops->close(x->answer.stream);
     }
     json_decref(x->answer.json);
+    mem_free(x->answer.text);
     json_decref(x->json);
     auth_caller_fini(&x->caller);
     request_query_fini(&x->query);
@@ -367,7 +368,11 @@ static enum MHD_Result send_answer(struct exchange *x)
         }
         return queue(x, feed_response(x->feed), type);
     }
-    text = json_dumps(x->answer.json, JSON_COMPACT);
+    text = x->answer.text;
+    x->answer.text = NULL;
+    if (text == NULL) {
+        text = json_dumps(x->answer.json, JSON_COMPACT);
+    }
     CHECK(text != NULL);
     return queue_text(x, text, "application/json");
 }
@@ -411,7 +416,8 @@ static void on_done(void *arg, struct service_answer *answer)
     struct exchange *x = arg;
 
     CHECK(x->phase == CALLING || x->phase == WAITING);
-    CHECK(answer->rc != 0 || (answer->json != NULL) != (answer->stream != NULL));
+    CHECK(answer->rc != 0 ||
+          (answer->json != NULL) + (answer->text != NULL) + (answer->stream != NULL) == 1);
     x->answer = *answer;
     x->field = mem_text(answer->field != NULL ? answer->field : "");
     x->answer.field = NULL;

@@ -120,6 +120,7 @@ struct service_answer {
     struct err err;    /* when rc != 0 */
     const char *field; /* where the request is wrong, e.g. "groups[0].gpus", "" = nowhere */
     json_t *json;      /* taken by HTTP; NULL with a stream or an error */
+    char *text;        /* taken by HTTP (mem_free): the JSON as it goes out, in place of json */
     struct service_stream *stream; /* taken by HTTP: ends with ops->close */
     bool created;                  /* 201 instead of 200 */
 };
