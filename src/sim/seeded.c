@@ -201,6 +201,23 @@ static const struct job *starving(struct life *l)
     return NULL;
 }
 
+/* A kill is proven from now on: a task that no kill ends is preempted again and again, and neither
+ * it nor whom it is stopped for comes to an end. */
+static void let_kills_end(struct life *l)
+{
+    const struct core *c = world_core(&l->world);
+    const struct job *j;
+
+    for (j = view_job_next(c, 0); j != NULL; j = view_job_next(c, j->id)) {
+        struct virtual_behaviour how = virtual_behaviour_of(l->world.backend, j->id);
+
+        if (how.on_signal == VIRTUAL_STUCK) {
+            how.on_signal = VIRTUAL_IGNORES;
+            virtual_set_job(l->world.backend, j->id, &how);
+        }
+    }
+}
+
 /* Nothing new comes and all is well: whatever can run has run in the end. */
 static void run_out(struct life *l)
 {
@@ -208,6 +225,7 @@ static void run_out(struct life *l)
     int i;
 
     no_faults(l);
+    let_kills_end(l);
     for (i = 0; i < LAST_HOURS && !life_failed(l); i++) {
         repair(l);
         life_pass(l, l->world.now_ms + LAST_MS);
