@@ -124,6 +124,30 @@ static bool is_blank(const char *at, const char *end)
     return at == end;
 }
 
+/* The kernel takes the \r of "#!/bin/sh\r" for a part of the name, so such a script never runs. */
+static int check_text(const char *file, const char *text, size_t len, struct err *err)
+{
+    const char *line_end = memchr(text, '\n', len);
+
+    if (len == 0) {
+        return err_set(err, ERR_SYNTAX, "%s is empty: write a script into it", file);
+    }
+    if (memchr(text, '\0', len) != NULL) {
+        return err_set(err, ERR_SYNTAX, "%s is not a script: it holds a NUL byte", file);
+    }
+    if (!str_is_utf8(text, len)) {
+        return err_set(err, ERR_SYNTAX, "%s is not a script: it holds bytes that are not UTF-8",
+                       file);
+    }
+    if (len > 2 && strncmp(text, "#!", 2) == 0 && line_end != NULL && line_end[-1] == '\r') {
+        return err_set(err, ERR_SYNTAX,
+                       "%s:1: the line ends in CR LF, so its program is not found: let lines end "
+                       "in LF (sed -i 's/\\r$//' FILE)",
+                       file);
+    }
+    return 0;
+}
+
 int jobscript_read(struct jobspec *spec, const char *file, const char *text, size_t len,
                    struct err *err)
 {
@@ -132,10 +156,7 @@ int jobscript_read(struct jobspec *spec, const char *file, const char *text, siz
     bool head = true;
     int rc = 0;
 
-    if (memchr(text, '\0', len) != NULL || !str_is_utf8(text, len)) {
-        return err_set(err, ERR_SYNTAX, "%s is not a script: it holds bytes that are not UTF-8",
-                       file);
-    }
+    rc = check_text(file, text, len, err);
     while (text < all && rc == 0) {
         const char *end = memchr(text, '\n', (size_t)(all - text));
 

@@ -78,6 +78,19 @@ static void what_is_not_understood_is_named_with_its_line(void **state)
     assert_string_equal(err.text, "train.sh:1: --gpus: 'many' is not a whole number");
 }
 
+static void a_script_that_cannot_run_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(take(""), ERR_SYNTAX);
+    assert_string_equal(err.text, "train.sh is empty: write a script into it");
+    assert_int_equal(take("#!/bin/sh\r\nexit 0\r\n"), ERR_SYNTAX);
+    assert_string_equal(err.text,
+                        "train.sh:1: the line ends in CR LF, so its program is not found: "
+                        "let lines end in LF (sed -i 's/\\r$//' FILE)");
+    assert_int_equal(jobscript_read(&spec, "train.sh", "a\0b\n", 4, &err), ERR_SYNTAX);
+    assert_string_equal(err.text, "train.sh is not a script: it holds a NUL byte");
+}
+
 static void a_late_line_is_an_error_and_not_ignored(void **state)
 {
     (void)state;
@@ -97,7 +110,6 @@ static void bytes_that_are_no_text_are_refused(void **state)
     (void)state;
     assert_int_equal(take("#!/bin/sh\n\xff\n"), ERR_SYNTAX);
     assert_int_equal(jobscript_read(&spec, "x", "a\0b", 3, &err), ERR_SYNTAX);
-    assert_int_equal(take(""), 0);
 }
 
 int main(void)
@@ -106,6 +118,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_head_is_read, begin, end),
         cmocka_unit_test_setup_teardown(quotes_are_those_of_the_shell, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_understood_is_named_with_its_line, begin, end),
+        cmocka_unit_test_setup_teardown(a_script_that_cannot_run_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_late_line_is_an_error_and_not_ignored, begin, end),
         cmocka_unit_test_setup_teardown(other_directives_are_comments, begin, end),
         cmocka_unit_test_setup_teardown(bytes_that_are_no_text_are_refused, begin, end),
