@@ -195,6 +195,7 @@ static void set_common(const struct client *c, CURL *easy, const char *path)
     str_addf(&url, "%s%s", c->address.base, path);
     curl_easy_setopt(easy, CURLOPT_URL, str_text(&url)); /* copied */
     str_fini(&url);
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* a node called ".." is asked for as that */
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS_MAX);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
