@@ -28,6 +28,16 @@ static bool read_ask(const struct asked *a, struct logstream_ask *ask)
     return true;
 }
 
+static int64_t tasks_of(const struct job *j)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < j->ask->group_count; i++) {
+        count += j->ask->groups[i].tasks;
+    }
+    return count;
+}
+
 void service_job_logs(struct daemon *d, const struct asked *a)
 {
     struct logstream_ask ask = {0};
@@ -60,6 +70,11 @@ void service_job_logs(struct daemon *d, const struct asked *a)
         answer_refuse(a, ERR_NOT_FOUND, ask.log.attempt == 0 ? "" : "attempt",
                       "job %lld has had %lld attempts so far", (long long)id,
                       (long long)j->attempt);
+        return;
+    }
+    if (ask.log.task >= tasks_of(j)) {
+        answer_refuse(a, ERR_NOT_FOUND, "task", "job %lld asks for %lld tasks, the first is 0",
+                      (long long)id, (long long)tasks_of(j));
         return;
     }
     ask.log.job = id;

@@ -92,6 +92,9 @@ def tokens(t, w):
     t.equal(w.get("whoami", **auth).status, 401, "a revoked token is nobody")
     a = w.post("tokens", {"name": "x", "roles": ["king"]})
     t.equal((a.status, a["field"]), (400, "roles[0]"), "an unknown role is refused")
+    a = w.post("tokens", {"name": "x", "roles": ["read"], "ttl": "0s"})
+    t.equal((a.status, a["code"], a["field"]), (400, "request.range", "ttl"),
+            "a life of 0 is not one without end")
 
 
 def task_tokens(t, w):
@@ -101,6 +104,19 @@ def task_tokens(t, w):
     w.until_state(a, "succeeded", "failed")
     t.ok("job_checkpointed" in w.kinds(a), "a task tells its checkpoint with its own token",
          w.logs(a))
+
+
+def logs(t, w):
+    job = w.run("true", gpus=1)
+    w.until_state(job, "succeeded")
+    a = w.get(f"jobs/{job}/logs?task=1")
+    t.equal((a.status, a["code"], a["field"]), (404, "request.not_found", "task"),
+            "the log of a task that is not there is not an empty one")
+    job = w.post("jobs", {"queue": "red", "gpus": 1, "retries": 0,
+                          "script": "#!/no/such/sh\n"})["job"]
+    w.until_state(job, "failed")
+    t.ok("the program its #! line names is missing" in w.logs(job, "?stream=stderr"),
+         "a script whose interpreter is missing says so", w.logs(job, "?stream=stderr"))
 
 
 def policies(t, w):
@@ -209,7 +225,8 @@ def views(t, w):
 
 def main():
     t = Tap()
-    play(t, World(), wrong_requests, dry_runs, keys, tokens, task_tokens, views, events, policies)
+    play(t, World(), wrong_requests, dry_runs, keys, tokens, task_tokens, logs, views,
+         events, policies)
     t.end()
 
 

@@ -142,7 +142,12 @@ _Noreturn static void child(const struct shepherd_spec *s, char *const *argv, co
     environ = s->env;
     execvp(argv[0], argv);
     number = errno;
-    dprintf(STDERR_FILENO, "muster: cannot run %s: %s\n", argv[0], strerror(number));
+    if (number == ENOENT && access(argv[0], F_OK) == 0) {
+        dprintf(STDERR_FILENO, "muster: cannot run %s: the program its #! line names is missing\n",
+                argv[0]);
+    } else {
+        dprintf(STDERR_FILENO, "muster: cannot run %s: %s\n", argv[0], strerror(number));
+    }
     _exit(number == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
