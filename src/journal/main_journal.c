@@ -152,7 +152,8 @@ static int run_copy(struct journal *j, const struct request *r, struct err *err)
     struct journal *copy = NULL;
     struct journal_verdict verdict;
     char hash[HASH_TEXT_MAX];
-    int rc = journal_copy_sqlite(r->path, r->to, err);
+    CLEANUP(mem_freep) char *from = journal_path(r->path);
+    int rc = journal_copy_sqlite(from, r->to, err);
 
     (void)j;
     rc = rc != 0 ? rc : journal_open_sqlite(r->to, true, &copy, err);

@@ -171,6 +171,7 @@ def a_copy_is_whole_and_never_overwrites(where):
     assert run('verify', where + '/copy.db').stdout == good
     assert b'File exists' in run('copy', path, where + '/copy.db', code=7).stderr
     assert b'cannot make' in run('copy', path, where + '/none/copy.db', code=1).stderr
+    assert run('copy', where, where + '/of-state.db').stdout.startswith(b'copied: 50 records')
     subprocess.run([MAKE, where + '/copy.db', '5'], check=True)
     assert run('verify', where + '/copy.db').stdout.startswith(b'good: 55 records')
 
