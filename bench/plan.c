@@ -1,6 +1,7 @@
 /* bench/plan - what planning costs after one event, in thread CPU time, in a full cluster.
  *
  * usage: bench-plan [--nodes N] [--waiting W] [--queues Q] [--timed] [--events E] [--runs R]
+ *        bench-plan --memory-only [--nodes N] [--waiting W] [--queues Q]
  *
  * N nodes of 8 GPUs (10,000) and W waiting jobs (100,000) over Q leaf queues of 10 departments
  * (400), which reserve four fifths of the cluster.  Each department has one more leaf, which
@@ -14,12 +15,19 @@
  * core.h alone.  The last line is `plan VALUE us budget 1000`: the median over the events of all
  * kinds, each as often as the others, of the best of R runs (3).  The exit status is 1 if that, the
  * 99th percentile (10 ms) or a full plan (100 ms) is above its budget.
+ *
+ * --memory-only: no events, but what the heap grew by when W jobs came to wait in the full cluster
+ * and after the plan that follows, a job; without time limits and with them.  Baseline: the bytes
+ * of the same submissions as they stand in the journal.  The last line is
+ * `memory VALUE bytes budget 1024`, the larger of both.
  */
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/quantity.h"
 #include "base/rng.h"
+#include "base/str.h"
 #include "base/vec.h"
+#include "core/codec.h"
 #include "core/core.h"
 
 #include <getopt.h>
@@ -30,16 +38,17 @@
 #include <string.h>
 #include <time.h>
 
-#define DEPARTMENTS 10
-#define CARDS       8
-#define BUDGET_US   1000
-#define P99_US      10000
-#define FULL_US     100000
-#define WARM_UP     20
-#define FULL_PLANS  20
-#define HOUR_MS     3600000
-#define STEP_MS     100 /* between events */
-#define PLANS_MAX   1000
+#define DEPARTMENTS  10
+#define CARDS        8
+#define BUDGET_US    1000
+#define P99_US       10000
+#define FULL_US      100000
+#define BUDGET_BYTES 1024
+#define WARM_UP      20
+#define FULL_PLANS   20
+#define HOUR_MS      3600000
+#define STEP_MS      100 /* between events */
+#define PLANS_MAX    1000
 
 enum event { EV_SUBMIT, EV_END, EV_LOST, EV_BACK, EV_CLAIM, EV_FREED, EV_COUNT };
 
@@ -50,7 +59,7 @@ enum state { JOB_GONE, JOB_WAITING, JOB_PROMISED, JOB_HELD };
 
 struct site {
     int64_t nodes, waiting, queues, events, runs;
-    bool timed;
+    bool timed, memory_only;
 };
 
 struct task {
@@ -89,6 +98,8 @@ struct bench {
     VEC(struct report) reports;
     VEC(struct sample) samples[EV_COUNT];
     int64_t full_ns, bytes_a_job, sort_ns, scan_ns;
+    int64_t planned_bytes_a_job; /* after a plan */
+    int64_t journal_bytes;       /* of those that came to wait; at the end, a job */
 };
 
 static int64_t cpu_ns(void)
@@ -212,6 +223,15 @@ static void set_state(struct bench *b, int64_t id, enum state state)
     w->state = state;
 }
 
+static void count_journal(struct bench *b, const struct fact_job_submitted *job)
+{
+    CLEANUP(str_fini) struct str text = {0};
+    const struct fact f = {.kind = FACT_JOB_SUBMITTED, .body = {.any = job}};
+
+    codec_encode_fact(&f, &text);
+    b->journal_bytes += (int64_t)text.len;
+}
+
 static int64_t submit(struct bench *b, int64_t queue, int64_t priority)
 {
     static const int64_t GPUS[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 8};
@@ -239,6 +259,9 @@ static int64_t submit(struct bench *b, int64_t queue, int64_t priority)
                                      .spec = ""};
 
     apply(b, FACT_JOB_SUBMITTED, &job);
+    if (b->site.memory_only) {
+        count_journal(b, &job);
+    }
     while ((int64_t)b->jobs.count <= job.id) {
         vec_push(&b->jobs, (struct work){.state = JOB_GONE});
     }
@@ -622,10 +645,19 @@ static void fill(struct bench *b)
     vec_reserve(&b->queued, b->queued.count + (size_t)b->site.waiting);
     before = heap_bytes();
     count = b->site.waiting - b->waiting;
+    b->journal_bytes = 0;
     while (b->waiting < b->site.waiting) {
         submit_any(b, 0);
     }
     b->bytes_a_job = count > 0 ? (heap_bytes() - before) / count : 0;
+    b->journal_bytes /= count > 0 ? count : 1;
+    if (b->site.memory_only) {
+        struct decisions d;
+
+        core_plan(b->core, b->now_ms, &d);
+        b->planned_bytes_a_job = count > 0 ? (heap_bytes() - before) / count : 0;
+        return;
+    }
     plan(b);
     even_out(b);
 }
@@ -651,6 +683,9 @@ static void run(struct bench *b)
     set_policy(b);
     add_nodes(b);
     fill(b);
+    if (b->site.memory_only) {
+        return;
+    }
     for (int64_t i = 0; i < 4 * b->site.events + warm_up && !enough(b); i++) {
         round_of_events(b, i, i >= warm_up);
     }
@@ -776,19 +811,18 @@ static void print(const struct bench *b)
 static int usage(void)
 {
     fprintf(stderr, "usage: bench-plan [--nodes N] [--waiting W] [--queues Q] [--timed] "
-                    "[--events E] [--runs R], positive numbers; Q a multiple of 10\n");
+                    "[--memory-only] [--events E] [--runs R], positive numbers; Q a multiple of "
+                    "10\n");
     return 2;
 }
 
 static bool parse(int argc, char **argv, struct site *s)
 {
-    static const struct option OPTIONS[] = {{"nodes", required_argument, NULL, 'n'},
-                                            {"waiting", required_argument, NULL, 'w'},
-                                            {"queues", required_argument, NULL, 'q'},
-                                            {"events", required_argument, NULL, 'e'},
-                                            {"runs", required_argument, NULL, 'r'},
-                                            {"timed", no_argument, NULL, 't'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option OPTIONS[] = {
+        {"nodes", required_argument, NULL, 'n'},  {"waiting", required_argument, NULL, 'w'},
+        {"queues", required_argument, NULL, 'q'}, {"events", required_argument, NULL, 'e'},
+        {"runs", required_argument, NULL, 'r'},   {"timed", no_argument, NULL, 't'},
+        {"memory-only", no_argument, NULL, 'm'},  {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1) {
@@ -800,11 +834,38 @@ static bool parse(int argc, char **argv, struct site *s)
         s->events = c == 'e' ? value : s->events;
         s->runs = c == 'r' ? value : s->runs;
         s->timed = s->timed || c == 't';
+        s->memory_only = s->memory_only || c == 'm';
         if (c == '?' || value < 1) {
             return false;
         }
     }
     return optind == argc && s->queues % DEPARTMENTS == 0;
+}
+
+/* A job costs what the larger of two sites asks for. */
+static int measure_memory(struct site site)
+{
+    int64_t most = 0;
+
+    for (int timed = 0; timed <= 1; timed++) {
+        struct bench b = {.site = site};
+        int64_t bytes;
+
+        b.site.timed = timed == 1;
+        run(&b);
+        bytes = b.planned_bytes_a_job > b.bytes_a_job ? b.planned_bytes_a_job : b.bytes_a_job;
+        printf("%" PRId64 " waiting jobs over %" PRId64 " leaf queues, %s: %" PRId64
+               " bytes each, %" PRId64 " after a plan; baseline: %" PRId64
+               " in the journal, %.1f times\n",
+               site.waiting, site.queues, timed ? "six of ten with a time limit" : "no time limits",
+               b.bytes_a_job, b.planned_bytes_a_job, b.journal_bytes,
+               (double)bytes / (double)(b.journal_bytes > 0 ? b.journal_bytes : 1));
+        fflush(stdout);
+        most = bytes > most ? bytes : most;
+        fini(&b);
+    }
+    printf("memory %" PRId64 " bytes budget %d\n", most, BUDGET_BYTES);
+    return most > BUDGET_BYTES ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -816,6 +877,9 @@ int main(int argc, char **argv)
 
     if (!parse(argc, argv, &site)) {
         return usage();
+    }
+    if (site.memory_only) {
+        return measure_memory(site);
     }
     for (int64_t i = 0; i < site.runs; i++) {
         struct bench b = {.site = site};
