@@ -137,6 +137,7 @@ void claim_settle(struct core *c, const struct ask *ask, struct trial *t)
         if (u->kind == UNIT_NOMINEE) {
             claim_drop_unit(c, u, pool);
             j->unseated = true;
+            j->shape->skip = NULL; /* it competes again */
             plan_touch(c, j);
             continue;
         }

@@ -68,6 +68,9 @@ struct shape {
     int failed_count;
     bool failed_for_good; /* until a generation changes, not in that plan alone */
     int64_t failed_plan;
+    /* planner's memo: none before it may start in plan skip_plan; NULL = not known */
+    struct omap_item *skip;
+    int64_t skip_plan;
 };
 
 struct job_stop { /* of an attempt that was told to stop */

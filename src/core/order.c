@@ -125,14 +125,19 @@ bool order_earlier(const struct job *a, const struct job *b)
     return a->age_ms != b->age_ms ? a->age_ms < b->age_ms : a->id < b->id;
 }
 
-static struct job *first_of_shape(const struct shape *s, int64_t now_ms)
+/* Those that a plan has decided stay in their place until its end: what they were is kept, or each
+ * of many equal jobs that start would walk past all that started before it. */
+static struct job *first_of_shape(const struct order *o, struct shape *s)
 {
-    for (struct omap_item *i = omap_first(&s->waiting); i != NULL; i = omap_next(i)) {
-        if (order_competes(i->value, now_ms)) {
-            return i->value;
-        }
+    bool known = s->skip != NULL && s->skip_plan == o->c->plan_number;
+    struct omap_item *i = known ? s->skip : omap_first(&s->waiting);
+
+    while (i != NULL && !order_competes(i->value, o->now_ms)) {
+        i = omap_next(i);
     }
-    return NULL;
+    s->skip = i;
+    s->skip_plan = o->c->plan_number;
+    return i != NULL ? i->value : NULL;
 }
 
 static void key_of_need(const struct order *o, int leaf, int pool, int64_t need_gu, struct key *k)
@@ -171,6 +176,13 @@ static void fill_key(struct order *o, struct job *j, struct key *k)
     }
 }
 
+static bool key_equal(const struct key *a, const struct key *b)
+{
+    return a->is == b->is && a->leaf == b->leaf && a->priority == b->priority &&
+           a->age_ms == b->age_ms && a->id == b->id && a->pool == b->pool &&
+           a->need_gu == b->need_gu && a->height == b->height && a->entitled == b->entitled;
+}
+
 static bool key_earlier(const struct key *a, const struct key *b)
 {
     if (a->priority != b->priority) {
@@ -190,7 +202,7 @@ static void line_up(struct order *o, const struct queue *q, struct lineup *ret)
 
     for (size_t i = 0; i < q->shapes.count; i++) {
         struct shape *s = q->shapes.items[i];
-        struct job *j = is_failed(o->c, s) ? NULL : first_of_shape(s, o->now_ms);
+        struct job *j = is_failed(o->c, s) ? NULL : first_of_shape(o, s);
 
         if (j != NULL && bounds_refuse(o->bounds, j)) {
             mark_failed(o->c, j);
@@ -484,7 +496,11 @@ static bool try_leaf(struct order *o, int leaf, bool entitled, struct trial *ret
     struct job *j = o->lineups[leaf].jobs[o->lineups[leaf].at];
     struct core *c = o->c;
     size_t mark = load_mark(c);
+    struct key own = o->keys[leaf]; /* of the ledgers without the trial */
 
+    if (o->look[leaf] != LOOK_JOB) {
+        fill_key(o, j, &own);
+    }
     c->inexact = false;
     forecast_save(c);
     if (!trial_job(c, j, o->now_ms, ret)) {
@@ -493,15 +509,14 @@ static bool try_leaf(struct order *o, int leaf, bool entitled, struct trial *ret
         pass_over(o, leaf);
         return false;
     }
-    if (o->look[leaf] == LOOK_JOB) {
+    o->look[leaf] = LOOK_JOB;
+    if (key_equal(&own, &o->keys[leaf])) {
         return true;
     }
-    /* the key was a hope: with its own it may have to wait for others (keys are of the ledgers
-     * without the trial) */
+    /* the key was a hope: with its own it may have to wait for others */
     trial_undo(c, ret, mark);
     forecast_load(c);
-    fill_key(o, j, &o->keys[leaf]);
-    o->look[leaf] = LOOK_JOB;
+    o->keys[leaf] = own;
     replay_up(o, leaf);
     if (winning_leaf(o) == leaf && (!entitled || o->keys[leaf].entitled)) {
         bool again;

@@ -204,6 +204,7 @@ void shape_enter(struct core *c, struct job *j)
         q->oldest_ms = j->age_ms;
     }
     omap_put(&s->waiting, (struct omap_key){j->age_ms, j->id, 0}, j);
+    s->skip = NULL;
     q->waiting++;
     c->waiting_count++;
 }
@@ -214,6 +215,7 @@ void shape_leave(struct core *c, struct job *j)
     struct shape *s = j->shape;
 
     CHECK(omap_remove(&s->waiting, (struct omap_key){j->age_ms, j->id, 0}) == j);
+    s->skip = NULL;
     if (s->waiting.count == 0) {
         vec_remove(&q->shapes, shape_position(q, s));
         q->wants_known = false;
