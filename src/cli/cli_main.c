@@ -1,7 +1,7 @@
 /* muster - the command line: find the command and run it. */
 #include "base/check.h"
+#include "base/nearest.h"
 #include "base/str.h"
-#include "cli/nearest.h"
 #include "cli/verb.h"
 
 #include <errno.h>
@@ -125,8 +125,10 @@ int main(int argc, char **argv)
     }
     used = verb_run(command, argc - used, argv + used);
     status = used != 0 ? used : status;
+    errno = 0; /* of a write that failed before, nothing but the mark is left */
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        fprintf(stderr, "muster: server.io: cannot write the output: %s\n", strerror(errno));
+        fprintf(stderr, "muster: server.io: cannot write the output%s%s\n", errno != 0 ? ": " : "",
+                errno != 0 ? strerror(errno) : "");
         return status != 0 ? status : 1;
     }
     return status;

@@ -2,9 +2,9 @@
 
 #include "base/argline.h"
 #include "base/check.h"
+#include "base/nearest.h"
 #include "base/quantity.h"
 #include "cli/display.h"
-#include "cli/nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,11 +1,14 @@
 #include "config/settings.h"
 
 #include "base/check.h"
+#include "base/nearest.h"
 #include "base/quantity.h"
 #include "base/vec.h"
 #include "config/settingscalar.h"
 
 #include <string.h>
+
+#define KNOWN_CHARS_MAX 120
 
 static char *member(const struct setting *row, void *object)
 {
@@ -204,19 +207,31 @@ static size_t row_of(const struct settings_table *table, const char *name)
     return i;
 }
 
+/* Either the name that was meant or, where none is near, so many names as one line holds. */
 static void unknown_key(const struct settings_table *table, const struct yamltree *key,
                         const char *path, struct complaints *c)
 {
     CLEANUP(str_fini) struct str known = {0};
+    struct nearest near;
 
+    nearest_begin(&near, key->text, strlen(key->text));
     for (size_t i = 0; i < table->row_count; i++) {
-        str_addf(&known, "%s%s", i == 0 ? "" : ", ", table->rows[i].name);
+        const char *name = table->rows[i].name;
+
+        nearest_try(&near, name, strlen(name));
+        if (known.len < KNOWN_CHARS_MAX) {
+            str_addf(&known, "%s%s", i == 0 ? "" : ", ", name);
+        } else if (i + 1 == table->row_count) {
+            str_add(&known, ", ... (muster.yaml(5) lists all)");
+        }
     }
     complaint_add(c, ERR_UNKNOWN_FIELD, key->line, key->column, joined(c, path, key->text),
                   complaint_text(c,
                                  arena_printf(c->arena, "is not a setting of a %s", table->title),
                                  key->text,
-                                 arena_printf(c->arena, "these are: %s", str_text(&known))));
+                                 near.best != NULL
+                                     ? arena_printf(c->arena, "write %s", near.best)
+                                     : arena_printf(c->arena, "these are: %s", str_text(&known))));
 }
 
 static void check_required(const struct settings_table *table, const struct settings_head *head,

@@ -88,7 +88,10 @@ static void a_typing_error_is_found(void **state)
 {
     (void)state;
     refused("clutser: {}\n" POOLS QUEUES, "request.unknown_field",
-            "f.yaml:1:1: clutser: is not a setting of a configuration (\"clutser\"), these are: "
+            "f.yaml:1:1: clutser: is not a setting of a configuration (\"clutser\"), write "
+            "cluster");
+    refused("teams: {}\n" POOLS QUEUES, "request.unknown_field",
+            "f.yaml:1:1: teams: is not a setting of a configuration (\"teams\"), these are: "
             "daemon, cluster, pools, queues, classes, users, unknown_users, charges");
     refused("cluster: {name: a, name: b}\n" POOLS QUEUES, "policy.double",
             "f.yaml:1:20: name: is given twice, it is on line 1 already; keep one");

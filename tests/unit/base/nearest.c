@@ -1,5 +1,5 @@
 /* What somebody may have meant. */
-#include "cli/nearest.h"
+#include "base/nearest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* nearest - what somebody may have meant by a word that does not exist. */
-#ifndef MUSTER_CLI_NEAREST_H
-#define MUSTER_CLI_NEAREST_H
+#ifndef MUSTER_BASE_NEAREST_H
+#define MUSTER_BASE_NEAREST_H
 
 #include <stddef.h>
 
