@@ -100,7 +100,9 @@ static void add_usage(struct tree *t, const struct roll_job *j, int64_t gu, bool
     if (at < t->count) {
         t->items[at].plain += gu;
         t->items[at].used += gu;
-        t->items[at].fixed += j->preemptible ? 0 : gu;
+        /* where such work may borrow it may be beyond the reserve of any level */
+        t->items[at].fixed +=
+            j->preemptible || t->items[at].row->nonpreemptible_may_borrow ? 0 : gu;
         t->items[at].others += other ? gu : 0;
     }
 }
