@@ -197,7 +197,10 @@ int sbatchline_read(struct sbatchline *l, const char *file, const char *text, si
 {
     struct cutting b = {.out = l, .notes = notes, .file = file};
 
-    if (memchr(text, '\0', len) != NULL || !str_is_utf8(text, len)) {
+    if (memchr(text, '\0', len) != NULL) {
+        return err_set(err, ERR_SYNTAX, "%s is not a script: it holds a NUL byte", file);
+    }
+    if (!str_is_utf8(text, len)) {
         return err_set(err, ERR_SYNTAX, "%s is not a script: it holds bytes that are not UTF-8",
                        file);
     }
