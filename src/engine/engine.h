@@ -45,6 +45,8 @@ struct engine_hooks {
     /* Thread CPU time in microseconds, to measure the core; NULL = not measured.  No decision
      * depends on it. */
     int64_t (*cpu_us)(void *ctx);
+    /* The same, but around each call of the core, which costs two readings a fact. */
+    int64_t (*call_us)(void *ctx);
 };
 
 /* Who appends, if not the engine itself.  All calls come from the engine's thread. */
@@ -61,7 +63,8 @@ struct engine_committer {
 
 struct engine_stats {
     int64_t core_us; /* spent to apply and to plan, and to write what the records say */
-    int64_t plan_us; /* of these: from the first plan of a batch to the last decision */
+    int64_t call_us; /* in core_apply and core_plan alone, by the hook of that name */
+    int64_t plan_us; /* of core_us: from the first plan of a batch to the last decision */
     int64_t rounds;
     int64_t plans;
     int64_t records;

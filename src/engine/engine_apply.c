@@ -62,6 +62,22 @@ void engine_batch_add(struct engine *e, const struct fact *fact)
     batch_join(e, fact, batch_write(e, fact));
 }
 
+int64_t engine_call_us(const struct engine *e)
+{
+    const struct engine_hooks *hooks = &e->config.hooks;
+
+    return hooks->call_us != NULL ? hooks->call_us(hooks->ctx) : 0;
+}
+
+int engine_core_apply(struct engine *e, const struct fact *fact, struct err *err)
+{
+    int64_t from_us = engine_call_us(e);
+    int rc = core_apply(e->core, fact, err);
+
+    e->stats.call_us += engine_call_us(e) - from_us;
+    return rc;
+}
+
 /* The id of a node that a backend tells of by name: the one it has, or the one the policy gave it,
  * or a new one. */
 static int64_t node_id(const struct engine *e, const struct fact_node_seen *seen)
@@ -121,7 +137,7 @@ static void apply_item(struct engine *e, struct engine_item *item, int64_t at_ms
     offset = batch_write(e, fact);
     item->rc = check_text(e, offset, &item->err);
     if (item->rc == 0) {
-        item->rc = core_apply(e->core, fact, &item->err);
+        item->rc = engine_core_apply(e, fact, &item->err);
     }
     if (item->rc == 0) {
         item->at = e->batch.facts.count;

@@ -78,6 +78,9 @@ void engine_put_world(struct engine *e, const struct fact *fact);
 /* ---- engine_apply.c ---- */
 /* Apply what was taken; refused items keep their error, the others join the batch. */
 void engine_apply(struct engine *e, int64_t now_ms);
+/* core_apply, measured. */
+MUST_CHECK int engine_core_apply(struct engine *e, const struct fact *fact, struct err *err);
+int64_t engine_call_us(const struct engine *e);
 /* Append one applied fact to the batch. */
 void engine_batch_add(struct engine *e, const struct fact *fact);
 void engine_batch_clear(struct engine *e);

@@ -43,7 +43,7 @@ static void take_decision(struct engine *e, const struct fact *decision, int64_t
     if (fact.kind == FACT_NODE_LOST) {
         remember_lost(e, fact_of(&fact, NODE_LOST)->node);
     }
-    if (core_apply(e->core, &fact, &err) != 0) {
+    if (engine_core_apply(e, &fact, &err) != 0) {
         check_failed(__FILE__, __LINE__, err.text);
     }
     engine_batch_add(e, &fact);
@@ -57,10 +57,12 @@ void engine_plan(struct engine *e, int64_t now_ms)
     int plans = 0;
 
     do {
+        int64_t from_us = engine_call_us(e);
         struct decisions decisions = {.next_plan_ms = INT64_MAX};
         size_t i;
 
         core_plan(e->core, at_ms, &decisions);
+        e->stats.call_us += engine_call_us(e) - from_us;
         e->stats.plans++;
         for (i = 0; i < decisions.count; i++) {
             take_decision(e, &decisions.items[i], at_ms);

@@ -429,7 +429,7 @@ static void add_outcome(struct str *ret, struct stage *s, bool settled)
     add_pods(ret, &s->world.roll);
     str_add(ret, "},\"evicted\":[");
     add_evicted(ret, &s->world.roll);
-    str_addf(ret, "],\"plan_us\":%lld}", (long long)stats.core_us);
+    str_addf(ret, "],\"plan_us\":%lld}", (long long)stats.call_us);
 }
 
 static void watch(void *ctx, const struct fact *fact, const struct journal_record *record)
@@ -448,6 +448,7 @@ int caserun(struct casefile *c, struct str *ret, struct str *decisions, struct e
 
     world_init(&s.world, START_MS,
                1); /* who is stopped is back among the waiting before the next plan */
+    s.world.alone = true;
     if (decisions != NULL) {
         s.world.watch = watch;
         s.world.watch_ctx = &s;

@@ -9,6 +9,8 @@
 /* More steps than this at one instant are a livelock, which the caller is told by what goes on. */
 #define WORLD_SETTLE_MAX 200
 #define NS_PER_MS        ((int64_t)1000000)
+#define NS_PER_S         ((int64_t)1000000000)
+#define CLOCK_TRIES      64
 
 void world_tell(struct world *w, const struct fact *fact, const struct journal_record *record)
 {
@@ -34,6 +36,32 @@ static int64_t world_cpu_us(void *ctx)
     (void)ctx;
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t thread_ns(void)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* To ask for the time costs as much as to apply a small fact, so it is left out: the least that it
+ * ever took, by each time that it was asked. */
+static int64_t world_call_us(void *ctx)
+{
+    struct world *w = ctx;
+
+    if (!w->alone) {
+        return 0;
+    }
+    for (int i = 0; w->clock_reads == 0 && i < CLOCK_TRIES; i++) {
+        int64_t from_ns = thread_ns();
+        int64_t ns = thread_ns() - from_ns;
+
+        w->clock_ns = i == 0 || ns < w->clock_ns ? ns : w->clock_ns;
+    }
+    return (thread_ns() - w->clock_ns * w->clock_reads++) / 1000;
 }
 
 /* What the daemon would read from the system's clocks. */
@@ -92,7 +120,10 @@ int world_open(struct world *w, struct err *err)
                                                .wait = world_wait};
     const struct engine_config config = {
         .journal = w->journal,
-        .hooks = {.ctx = w, .durable = world_durable, .cpu_us = world_cpu_us},
+        .hooks = {.ctx = w,
+                  .durable = world_durable,
+                  .cpu_us = world_cpu_us,
+                  .call_us = world_call_us},
         .snapshot_every = w->snapshot_every,
         .plans_max = w->plans_max,
     };

@@ -35,6 +35,9 @@ struct world {
     struct clock clock;
     int64_t snapshot_every; /* records */
     int plans_max;          /* plans in one commit, 0 = as many as there are */
+    bool alone;             /* measure the calls of the core: stats.call_us */
+    int64_t clock_ns;       /* what it costs to ask for the time, and how often it was asked */
+    int64_t clock_reads;
     int64_t engine_next_ms; /* what the last step asked for, in the world's time */
     /* Appends that take time, as by musterd's thread: the engine goes on only when the batch is on
      * disk, and what comes in meanwhile waits.  write_ms 0 = no time at all. */
