@@ -93,11 +93,21 @@ def not_root(t):
         w.end()
 
 
+def root_is_never_locked_out(t, w):
+    foreign = POLICY.replace("- {name: bin,", "- {name: root, account: games-not-here}\n- {name: bin,")
+    t.equal(w.post("policy/apply", {"yaml": foreign}).status, 200, "root's name is given away")
+    me = ask(w, "root", "whoami")
+    t.ok(me.status == 200 and me["name"] == "uid-0" and "admin" in me["roles"],
+         "root is still who may mend it", me)
+    t.equal(w.post("policy/apply", {"yaml": POLICY}).status, 200, "and does")
+    t.equal(ask(w, "root", "whoami")["name"], "root", "and has its name again")
+
+
 def main():
     t = Tap()
     w = World(POLICY)
     os.chmod(w.dir, 0o755)
-    play(t, w, who_is_who, whose_tasks)
+    play(t, w, who_is_who, whose_tasks, root_is_never_locked_out)
     try:
         not_root(t)
     except (AssertionError, OSError, TypeError, KeyError) as e:
