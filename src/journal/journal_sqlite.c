@@ -7,6 +7,10 @@
  * mark, so nothing was appended.  Anything else may have come after it (an fsync that failed): then
  * SQLite takes the batch back, and the next commit writes over it, but a crash before that finds it
  * in the log.  So the caller is told ERR_IO, and the tip is read anew before anything is appended.
+ *
+ * Whoever opens the file without a power cut in between finds such a batch too, and would append
+ * behind it, though what the failed fsync did not save no later one saves: the next power cut would
+ * end the log there.  So opening to write begins with writing the log over itself.
  */
 #include "journal/journal.h"
 
@@ -14,6 +18,7 @@
 #include "journal/ballast.h"
 #include "journal/chain.h"
 #include "journal/lockfile.h"
+#include "journal/logmove.h"
 #include "journal/sqlite_db.h"
 #include "journal/sqlite_snapshot.h"
 #include "journal/vfsfile.h"
@@ -40,6 +45,7 @@ struct journal_sqlite {
     sqlite3_stmt *commit;
     struct chain *chain; /* of the writer */
     struct ballast ballast;
+    struct logmove logmove;
     int lock_fd;
     bool full;             /* the newest write found no room */
     bool unknown;          /* the tip must be read anew, see above */
@@ -422,6 +428,9 @@ static int open_writer(struct journal_sqlite *s, struct err *err)
     rc = rc != 0 ? rc : sqlite_db_prepare(s->writer, s->path, INSERT, &s->insert, err);
     rc = rc != 0 ? rc : sqlite_db_prepare(s->writer, s->path, META_PUT, &s->meta_put, err);
     rc = rc != 0 ? rc : sqlite_db_prepare(s->writer, s->path, "COMMIT", &s->commit, err);
+    if (rc == 0) {
+        logmove_init(&s->logmove, s->writer);
+    }
     return rc;
 }
 
@@ -449,12 +458,25 @@ static int find_file(const struct journal_sqlite *s, bool read_only, struct err 
                      : sqlite_db_create(s->path, err);
 }
 
+/* Before SQLite looks at the log, so that it sees only what is safe. */
+static int save_log(const struct journal_sqlite *s, struct err *err)
+{
+    int error = vfsfile_save_log(s->vfs, s->path);
+
+    if (error == 0) {
+        return 0;
+    }
+    return err_set(err, error == ENOSPC || error == EDQUOT ? ERR_DISK_FULL : ERR_IO,
+                   "%s: cannot save its log %s-wal again: %s", s->path, s->path, strerror(error));
+}
+
 /* Everything is checked through the reader before there is a connection that could write. */
 static int open_all(struct journal_sqlite *s, bool read_only, struct err *err)
 {
     struct sqlite_meta meta;
     int rc = find_file(s, read_only, err);
 
+    rc = rc != 0 || read_only ? rc : save_log(s, err);
     rc = rc != 0 ? rc : sqlite_db_open_on(s->vfs, s->path, false, &s->reader, err);
     rc = rc != 0 ? rc : sqlite_db_check(s->reader, s->path, &meta, err);
     if (rc != 0) {

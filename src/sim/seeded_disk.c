@@ -269,6 +269,25 @@ static void freeze_if_stuck(struct life *l, bool crashed)
     }
 }
 
+/* Opening writes, so a fault that is still armed may meet it, or the power go: then systemd tries
+ * again, as long as the faults last. */
+static int open_in_the_end(struct life *l, struct err *err)
+{
+    bool fails = true;
+    int starts;
+    int rc = ERR_IO;
+
+    for (starts = 0; rc == ERR_IO && fails && starts < STARTS_MAX; starts++) {
+        if (torndisk_is_dead(l->disk)) {
+            l->result->crashes++;
+            torndisk_revive(l->disk);
+        }
+        fails = torndisk_may_fail(l->disk); /* this one may meet the last fault */
+        rc = open_journal(l, err);
+    }
+    return rc;
+}
+
 static void start_daemon(struct life *l, bool crashed)
 {
     CLEANUP(mem_freep) char *state = NULL;
@@ -279,7 +298,7 @@ static void start_daemon(struct life *l, bool crashed)
         try_unreadable(l);
     }
     if (l->disk != NULL && !life_failed(l)) {
-        rc = open_journal(l, &err);
+        rc = open_in_the_end(l, &err);
         if (rc != 0) {
             life_fail(l, "the journal does not open", err.text);
             return;

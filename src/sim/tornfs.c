@@ -405,6 +405,7 @@ static int fs_time(sqlite3_vfs *vfs, sqlite3_int64 *ret)
     return SQLITE_OK;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is SQLite's */
 static int fs_error(sqlite3_vfs *vfs, int room, char *text)
 {
     (void)vfs;

@@ -145,6 +145,114 @@ static void a_failed_change_loses_nothing_that_was_appended(void **state)
     }
 }
 
+/* The failed batch is found by whoever opens the file while the machine lives on, but the disk may
+ * never get it; what is appended behind it must not hang on it. */
+static void what_a_failed_sync_left_carries_what_follows(void **state)
+{
+    uint64_t seed;
+    int found = 0;
+
+    (void)state;
+    for (seed = 1; seed <= 30; seed++) {
+        struct place p;
+        int64_t acked;
+
+        place_init(&p, seed);
+        assert_int_equal(append(&p, 1), 0);
+        torndisk_arm(p.disk, TORNDISK_SYNC, 1, 3);
+        assert_int_equal(append(&p, 2), ERR_IO);
+        journal_close(p.journal); /* moving the log fails too, so it stays */
+        torndisk_disarm(p.disk);
+        assert_int_equal(open_journal(&p), 0);
+        found += journal_last_seq(p.journal) > ROWS;
+        assert_int_equal(append(&p, 3), 0);
+        acked = journal_last_seq(p.journal);
+        lose_power(&p);
+        assert_int_equal(open_journal(&p), 0);
+        check_whole(&p);
+        assert_int_equal(journal_last_seq(p.journal), acked);
+        place_fini(&p);
+    }
+    assert_true(found > 0);
+}
+
+/* Opening writes the log over: while that fails it says so, and it can be tried again. */
+static void a_log_that_cannot_be_saved_again_is_told(void **state)
+{
+    static const enum torndisk_fault FAULTS[] = {TORNDISK_EIO, TORNDISK_SYNC};
+    size_t k;
+
+    (void)state;
+    for (k = 0; k < 2; k++) {
+        struct place p;
+
+        place_init(&p, k);
+        assert_int_equal(append(&p, 1), 0);
+        lose_power(&p);
+        torndisk_arm(p.disk, FAULTS[k], 1, 2);
+        assert_int_equal(open_journal(&p), ERR_IO);
+        assert_int_equal(open_journal(&p), ERR_IO);
+        assert_int_equal(open_journal(&p), 0);
+        assert_int_equal(journal_last_seq(p.journal), ROWS);
+        assert_int_equal(append(&p, 2), 0);
+        lose_power(&p);
+        assert_int_equal(open_journal(&p), 0);
+        check_whole(&p);
+        place_fini(&p);
+    }
+}
+
+struct long_read {
+    struct place *place;
+    int left;
+};
+
+static bool append_meanwhile(void *ctx, const struct journal_record *r)
+{
+    struct long_read *l = ctx;
+
+    (void)r;
+    assert_int_equal(append(l->place, l->left), 0);
+    return --l->left > 0;
+}
+
+/* What is moved while a reader is in the way is not synced yet; when the sync behind the rest
+ * fails, all of it must be moved again. */
+static void a_failed_sync_behind_a_long_read_loses_nothing(void **state)
+{
+    int64_t at;
+
+    (void)state;
+    for (at = 1; at <= 6; at++) {
+        struct place p;
+        struct long_read l = {&p, 500};
+        int64_t acked;
+        int i;
+
+        place_init(&p, (uint64_t)at);
+        for (i = 0; i < 400; i++) {
+            assert_int_equal(append(&p, i), 0);
+        }
+        assert_int_equal(journal_read(p.journal, 1, INT64_MAX, append_meanwhile, &l, NULL), 0);
+        torndisk_arm(p.disk, TORNDISK_SYNC, at, 1);
+        for (i = 0; i < 4; i++) {
+            int rc = append(&p, i);
+
+            assert_true(rc == 0 || rc == ERR_IO);
+        }
+        assert_int_equal(torndisk_faults(p.disk), 1);
+        for (i = 0; i < 50; i++) {
+            assert_int_equal(append(&p, i), 0);
+        }
+        acked = journal_last_seq(p.journal);
+        lose_power(&p);
+        assert_int_equal(open_journal(&p), 0);
+        check_whole(&p);
+        assert_int_equal(journal_last_seq(p.journal), acked);
+        place_fini(&p);
+    }
+}
+
 static void a_full_disk_is_told_and_room_helps(void **state)
 {
     struct place p;
@@ -219,6 +327,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_appended_survives_a_crash_anywhere),
         cmocka_unit_test(a_failed_change_loses_nothing_that_was_appended),
+        cmocka_unit_test(what_a_failed_sync_left_carries_what_follows),
+        cmocka_unit_test(a_log_that_cannot_be_saved_again_is_told),
+        cmocka_unit_test(a_failed_sync_behind_a_long_read_loses_nothing),
         cmocka_unit_test(a_full_disk_is_told_and_room_helps),
         cmocka_unit_test(a_flipped_bit_is_damage_or_nowhere),
     };
