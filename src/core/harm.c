@@ -94,8 +94,14 @@ static int compare_priorities(const struct harm *a, const struct harm *b)
     bool higher = false;
 
     for (int i = 0; i < a->count; i++) {
-        int verdict = compare_queue(a, b, a->units[i]->job->queue);
+        int queue = a->units[i]->job->queue;
+        bool seen = false;
+        int verdict;
 
+        for (int k = 0; k < i && !seen; k++) {
+            seen = a->units[k]->job->queue == queue;
+        }
+        verdict = seen ? 0 : compare_queue(a, b, queue);
         lower = lower || verdict < 0;
         higher = higher || verdict > 0;
     }

@@ -219,10 +219,13 @@ void hunt_choose(struct hunt *h)
         const struct harm *a = &h->works.items[i];
         bool beaten = false;
 
+        if (best != NULL && !harm_less(a, best)) {
+            continue; /* the cheaper question first: the other is asked of every pair */
+        }
         for (size_t k = 0; k < h->works.count && !beaten; k++) {
             beaten = k != i && harm_beats_by_priority(&h->works.items[k], a);
         }
-        if (!beaten && (best == NULL || harm_less(a, best))) {
+        if (!beaten) {
             best = a;
         }
     }
