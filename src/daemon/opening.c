@@ -442,6 +442,12 @@ int opening_policy(struct daemon *d, struct err *err)
     recall_file(d);
     if (rc == 0 && have && !d->text_lost && d->file_digest != NULL &&
         strcmp(d->file_digest, digest) == 0) {
+        if (str_cmp(view_policy(engine_core(d->engine))->digest, digest) != 0) {
+            note(NOTE_WARN,
+                 "the policy file %s was seen before and is not what is in force: "
+                 "muster policy plan shows how they differ",
+                 d->options.config);
+        }
         return 0;
     }
     if (rc == 0) {

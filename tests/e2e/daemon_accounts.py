@@ -99,6 +99,10 @@ def root_is_never_locked_out(t, w):
     me = ask(w, "root", "whoami")
     t.ok(me.status == 200 and me["name"] == "uid-0" and "admin" in me["roles"],
          "root is still who may mend it", me)
+    w.kill()
+    w.start()
+    t.ok("is not what is in force" in w.log_text(), "a start tells that the file is not in force",
+         w.log_text())
     t.equal(w.post("policy/apply", {"yaml": POLICY}).status, 200, "and does")
     t.equal(ask(w, "root", "whoami")["name"], "root", "and has its name again")
 
