@@ -64,7 +64,7 @@ enum jobspec_kind {
     X(SANDBOX, 0, "sandbox", NULL, "sandbox", FLAG, false,                                         \
       "fence the tasks off from the rest of their node")                                           \
     X(TIME, 'T', "time", "TIME", "time_limit", SPAN, false,                                        \
-      "stop each attempt after this time, e.g. 12h")                                               \
+      "stop each attempt after this time, e.g. 12h; 0 is no limit")                                \
     X(PREDICTED, 0, "predicted", "TIME", "predicted", SPAN, false, "how long it will likely run")  \
     X(GRACE, 0, "grace", "TIME", "grace", SPAN, false, "time between signal and kill, e.g. 60s")   \
     X(SIGNAL, 0, "signal", "NAME", "signal", TEXT, false, "what tells it to stop, e.g. USR1")      \
