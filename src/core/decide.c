@@ -15,7 +15,6 @@ struct fact_reason decide_reason(struct core *c, const char *rule, const char *t
     struct fact_reason why = {.rule = rule, .text = text};
 
     why.numbers = arena_new(c->plan_arena, DECIDE_NUMBERS_MAX, sizeof(why.numbers[0]));
-    why.jobs = arena_new(c->plan_arena, DECIDE_JOBS_MAX, sizeof(why.jobs[0]));
     return why;
 }
 
@@ -26,8 +25,11 @@ void decide_number(struct fact_reason *why, const char *name, int64_t value)
     }
 }
 
-void decide_job(struct fact_reason *why, int64_t job)
+void decide_job(struct core *c, struct fact_reason *why, int64_t job)
 {
+    if (why->jobs == NULL) {
+        why->jobs = arena_new(c->plan_arena, DECIDE_JOBS_MAX, sizeof(why->jobs[0]));
+    }
     if (why->job_count < DECIDE_JOBS_MAX) {
         why->jobs[why->job_count++] = job;
     }
@@ -142,7 +144,7 @@ void decide_start(struct core *c, struct job *j, const struct trial *t, int64_t 
     queue_numbers(c, j, t->pool->index, &d->why);
     decide_number(&d->why, "waited_ms", now_ms - j->age_ms);
     for (size_t i = 0; i < t->passes.count; i++) {
-        decide_job(&d->why, t->passes.items[i]);
+        decide_job(c, &d->why, t->passes.items[i]);
     }
 }
 
@@ -192,7 +194,7 @@ static void add_victim(struct core *c, struct fact_job_claimed *d, const struct 
         v->nominee = u->kind == UNIT_NOMINEE;
         v->deadline_ms = v->nominee ? 0 : decide_deadline(c, u->job, now_ms);
         v->tasks = arena_new(c->plan_arena, u->job->tasks.count + 1, sizeof(int64_t));
-        decide_job(&d->why, u->job->id);
+        decide_job(c, &d->why, u->job->id);
     }
     if (u->kind == UNIT_TASK) {
         v->tasks[v->task_count++] = u->job->tasks.items[u->at].task;

@@ -10,10 +10,10 @@
 /* Append a decision and return its body, zeroed, to be filled; ERR texts are "" until set. */
 void *decide_new(struct core *c, enum fact_kind kind);
 
-/* A reason with room for numbers and jobs. */
+/* A reason with room for numbers; that for jobs is made with the first of them. */
 struct fact_reason decide_reason(struct core *c, const char *rule, const char *text);
 void decide_number(struct fact_reason *why, const char *name, int64_t value);
-void decide_job(struct fact_reason *why, int64_t job);
+void decide_job(struct core *c, struct fact_reason *why, int64_t job);
 #define DECIDE_NUMBERS_MAX 12
 #define DECIDE_JOBS_MAX    64
 

@@ -50,7 +50,7 @@ static void requeue(struct core *c, const struct job *j, struct fact_attempt_end
     d->why = decide_reason(c, rule, text);
     decide_number(&d->why, "lost_gu_ms", d->lost_gu_ms);
     if (j->stop.by != 0) {
-        decide_job(&d->why, j->stop.by);
+        decide_job(c, &d->why, j->stop.by);
     }
 }
 

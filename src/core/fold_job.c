@@ -32,8 +32,6 @@ void fold_job_free(struct core *c, struct job *j)
     vec_fini(&j->finished);
     arena_free(j->why_arena);
     mem_free(j->name);
-    mem_free(j->subject);
-    mem_free(j->spec);
     if (job_is_waiting(j)) {
         omap_remove(&j->shape->waiting, (struct omap_key){j->age_ms, j->id, 0});
     }
@@ -259,6 +257,18 @@ static int check_submitted(const struct core *c, const struct fact_job_submitted
     return submit_check_form(ask, err);
 }
 
+static void copy_texts(struct job *j, const struct fact_job_submitted *ask)
+{
+    size_t name = strlen(ask->name) + 1, subject = strlen(ask->subject) + 1;
+    size_t spec = strlen(ask->spec) + 1;
+    char *to = mem_new(name + subject + spec, 1);
+
+    j->name = memcpy(to, ask->name, name);
+    j->subject = memcpy(to + name, ask->subject, subject);
+    j->spec = memcpy(to + name + subject, ask->spec, spec);
+    j->subject_key = shape_text_hash(ask->subject);
+}
+
 struct job *fold_job_new(struct core *c, const struct fact_job_submitted *ask)
 {
     struct job *j = mem_new(1, sizeof(*j));
@@ -266,10 +276,7 @@ struct job *fold_job_new(struct core *c, const struct fact_job_submitted *ask)
     j->id = ask->id;
     j->shape = shape_take(c, ask);
     j->ask = j->shape->ask;
-    j->name = mem_text(ask->name);
-    j->subject = mem_text(ask->subject);
-    j->subject_key = shape_text_hash(ask->subject);
-    j->spec = mem_text(ask->spec);
+    copy_texts(j, ask);
     j->array = ask->array;
     j->element = ask->element;
     j->queue_id = ask->queue;

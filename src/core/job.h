@@ -76,14 +76,14 @@ struct shape {
 struct job_stop { /* of an attempt that was told to stop */
     bool told;
     bool claimed; /* for a claim (preemption), else for `cause` */
-    int cause;    /* enum stop_cause */
-    int64_t by;   /* the claimant */
+    bool killed;
+    bool stuck; /* devices were given up */
+    int cause;  /* enum stop_cause */
+    int64_t by; /* the claimant */
     int64_t told_ms;
     int64_t deadline_ms;
-    bool killed;
     int64_t killed_ms;
     int64_t lost_gu_ms;
-    bool stuck; /* devices were given up */
 };
 
 struct nomination {
@@ -100,19 +100,19 @@ struct nomination {
     int64_t lost_gu_ms;
 };
 
-struct job {
+struct job { /* a site has 100,000 that wait: mind the holes */
     int64_t id;
     struct shape *shape;
     const struct fact_job_submitted *ask; /* shape->ask; group and limits */
-    char *name;
-    char *subject;
+    char *name;                           /* subject and spec are in the same piece of memory */
+    const char *subject;
     int64_t subject_key; /* hash of subject, for comparing */
-    char *spec;
+    const char *spec;
     int64_t array;
     int64_t element;
     int queue; /* index */
-    int64_t queue_id;
     enum job_state state;
+    int64_t queue_id;
     int64_t submitted_ms;
     int64_t age_ms; /* submitted + time held: the order's key */
     int64_t held_since_ms;
@@ -143,13 +143,13 @@ struct job {
     int64_t timer_ms;      /* its entry in the core's timers, 0 = none */
     int timed_in;          /* pool whose `timed` counts it, -1 = none */
     bool listed;           /* in its queue's `active` */
+    bool ended_badly;      /* some task ended other than with status 0 */
+    bool ended_by_loss;    /* a task was lost with its node */
+    bool refused;          /* a task could not be started */
     int64_t broken_ms;     /* fell below its minimum then, 0 = whole */
     int64_t unsaved_gu_ms; /* of tasks that are gone: units × ms since they were last saved */
     int64_t end_status;
     int64_t end_signal;
-    bool ended_badly;   /* some task ended other than with status 0 */
-    bool ended_by_loss; /* a task was lost with its node */
-    bool refused;       /* a task could not be started */
     int64_t fault_node; /* id */
     int64_t ended_ms;
     struct nomination nomination;
