@@ -37,7 +37,7 @@
 
 #define RETRY_MS   1000
 #define PACE_PARTS 32 /* planning takes this part of the time at most, unless */
-#define PACE_MS    20 /* a step would wait longer than this */
+#define PACE_MS    10 /* a step would wait longer than this */
 #define ROOM_BYTES ((unsigned long)1024 * 1024)
 #define TRIM_MS    ((int64_t)60 * 1000)
 
