@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define SHAPE_ARENA_BYTES ((size_t)640)
+#define SHAPE_ARENA_BYTES ((size_t)384) /* an ask of one group, 304, and some texts */
 
 int64_t shape_text_hash(const char *text)
 {
@@ -66,7 +66,8 @@ struct shape *shape_take(struct core *c, const struct fact_job_submitted *ask)
     if (s != NULL) {
         str_fini(&text);
     } else {
-        s = shape_new(c, &plain, str_take(&text));
+        s = shape_new(c, &plain, mem_text_n(text.text, text.len)); /* without the room to grow */
+        str_fini(&text);
     }
     s->refs++;
     return s;
