@@ -51,7 +51,8 @@ struct core {
     struct omap shapes;       /* by hash of the text, chained; see shape.c */
     int64_t next_shape;
     int64_t generation; /* the last one given to a pool */
-    int64_t site_stamp; /* another one when what cards there are, or what they charge, has changed */
+    int64_t
+        site_stamp; /* another one when what cards there are, or what they charge, has changed */
     int64_t waiting_count;
     struct omap nominated; /* jobs with a nomination, by (since, id) */
     struct omap attention; /* jobs that the next plan must look at, by id */
@@ -68,12 +69,12 @@ struct core {
     VEC(struct head) heads; /* first jobs of leaves that wait for a known time, or drain */
     bool claimed;           /* this plan has claimed: it ends there */
     int64_t plan_number;
-    bool inexact;                /* the last trial gave up on candidates that it chose by cost */
-    int64_t wake_ms;             /* time alone may let more start then: forget what failed */
-    struct ends *ends;           /* of this plan, in the plan arena */
-    int64_t planned_to_ms;       /* timers up to here were seen */
-    int64_t again_ms;            /* the plan wants to be asked again then */
-    VEC(struct job *) touched;   /* whose scratch marks the plan must clear */
+    bool inexact;              /* the last trial gave up on candidates that it chose by cost */
+    int64_t wake_ms;           /* time alone may let more start then: forget what failed */
+    struct ends *ends;         /* of this plan, in the plan arena */
+    int64_t planned_to_ms;     /* timers up to here were seen */
+    int64_t again_ms;          /* the plan wants to be asked again then */
+    VEC(struct job *) touched; /* whose scratch marks the plan must clear */
 };
 
 /* The planner wants to be asked again then, if that is later than now. */
