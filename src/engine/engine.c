@@ -77,6 +77,7 @@ static void round_take(struct engine *e)
 {
     struct engine_queue empty = e->taken;
 
+    e->stats.batch_plans = 0;
     e->taken = e->queue;
     e->queue = empty;
     engine_queue_clear(&e->queue);

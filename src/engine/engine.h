@@ -67,6 +67,7 @@ struct engine_stats {
     int64_t plan_us; /* of core_us: from the first plan of a batch to the last decision */
     int64_t rounds;
     int64_t plans;
+    int64_t batch_plans; /* made for the batch at hand; 0 = it holds facts alone */
     int64_t records;
     int64_t refused;         /* facts of people that the core did not take */
     int64_t stale;           /* reports of backends that said nothing new: dropped */

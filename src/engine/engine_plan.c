@@ -64,6 +64,7 @@ void engine_plan(struct engine *e, int64_t now_ms)
         core_plan(e->core, at_ms, &decisions);
         e->stats.call_us += engine_call_us(e) - from_us;
         e->stats.plans++;
+        e->stats.batch_plans++;
         for (i = 0; i < decisions.count; i++) {
             take_decision(e, &decisions.items[i], at_ms);
         }

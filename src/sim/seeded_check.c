@@ -150,8 +150,7 @@ void life_watch(void *ctx, const struct fact *fact, const struct journal_record 
     }
     if (stats.rounds != l->mirror.round) {
         flush(l);
-        l->planned = l->world.engine != NULL && !engine_frozen(l->world.engine) &&
-                     !engine_disk_full(l->world.engine);
+        l->planned = stats.batch_plans > 0;
     }
     mirror_add(&l->mirror, stats.rounds, record);
     relay_note(&l->relay, fact);
