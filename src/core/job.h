@@ -86,6 +86,8 @@ struct job_stop { /* of an attempt that was told to stop */
     int64_t lost_gu_ms;
 };
 
+#define JOB_AVOID_MS ((int64_t)3600 * 1000) /* from not_before_ms on */
+
 struct nomination {
     bool is;
     bool move;    /* the job is still stopping elsewhere: it is moved there, or returns */
@@ -119,7 +121,7 @@ struct job { /* a site has 100,000 that wait: mind the holes */
     int64_t attempt; /* the last one started, 0 = none yet */
     int64_t step;
     int64_t not_before_ms;
-    int64_t avoid_node;
+    int64_t avoid_node; /* id; for JOB_AVOID_MS, as it may be the only one that suits */
     int64_t retries_used;
     int64_t preemptions;
     int64_t lost_gu_ms;

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "core/bounds.h"
 #include "core/decay.h"
+#include "core/pick.h"
 #include "core/shape.h"
 #include "core/trial.h"
 
@@ -99,7 +100,8 @@ static void mark_failed(struct core *c, struct job *j)
 {
     struct shape *s = j->shape;
 
-    if (j->avoid_node != 0) {
+    if (pick_avoids(c, j)) {
+        plan_again(c, j->not_before_ms + JOB_AVOID_MS, c->planning_ms);
         j->decided = true; /* it differs from its equals: it alone is done with for this plan */
         plan_touch(c, j);
         return;

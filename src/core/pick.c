@@ -317,12 +317,17 @@ static int64_t cpu_for(const struct core *c, const struct node *n, const struct 
     return node_cpu_free(n) - keep * n->free_whole;
 }
 
+bool pick_avoids(const struct core *c, const struct job *job)
+{
+    return job->avoid_node != 0 && c->planning_ms < job->not_before_ms + JOB_AVOID_MS;
+}
+
 int64_t pick_count(const struct core *c, const struct job *job, const struct node *n,
                    const struct fact_group *want)
 {
     int64_t fits = INT64_MAX;
 
-    if (!node_usable(n) || n->id == job->avoid_node) {
+    if (!node_usable(n) || (n->id == job->avoid_node && pick_avoids(c, job))) {
         return 0;
     }
     if (want->gpus > 0) {

@@ -7,6 +7,9 @@
 
 struct core;
 
+/* Does the job still keep away from the node at which it failed last? */
+bool pick_avoids(const struct core *c, const struct job *job);
+
 /* How many tasks of the group the node takes now (for slices and shares at least 1 if one fits). */
 int64_t pick_count(const struct core *c, const struct job *job, const struct node *n,
                    const struct fact_group *want);

@@ -331,6 +331,7 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     if (now_ms < c->now_ms) {
         now_ms = c->now_ms;
     }
+    c->planning_ms = now_ms;
     if (now_ms >= c->wake_ms) {
         fold_wake(c, -1);
         c->wake_ms = INT64_MAX;

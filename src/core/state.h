@@ -72,6 +72,7 @@ struct core {
     bool inexact;              /* the last trial gave up on candidates that it chose by cost */
     int64_t wake_ms;           /* time alone may let more start then: forget what failed */
     struct ends *ends;         /* of this plan, in the plan arena */
+    int64_t planning_ms;       /* the time of this plan, or of the last */
     int64_t planned_to_ms;     /* timers up to here were seen */
     int64_t again_ms;          /* the plan wants to be asked again then */
     VEC(struct job *) touched; /* whose scratch marks the plan must clear */
