@@ -26,6 +26,7 @@ void answer_created(const struct asked *a, json_t *taken)
     a->done(a->arg, &answer);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): who answers frees it */
 void answer_created_text(const struct asked *a, char *taken)
 {
     struct service_answer answer = {.field = "", .text = taken, .created = true};
