@@ -524,8 +524,8 @@ static void add_help(struct toppage *p)
         "r           ask now",
         "",
         "A pool's bar: # used, + of it borrowed, ~ promised, . free, ! down.",
-        "GPUS of a job is held/asked; KIND on whose quota it runs: reserved, borrowed or both,",
-        "as in 24+8.  INFO is the first thing that a waiting job waits for; muster why JOB says all.",
+        "GPUS of a job is held/asked; KIND on whose quota it runs: reserved, borrowed, or both",
+        "as in 24+8.  INFO is the first thing a waiting job waits for; muster why JOB says all.",
         "",
         "Any key goes back.",
     };
