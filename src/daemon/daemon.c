@@ -402,10 +402,10 @@ int daemon_open(const struct daemon_options *options, struct daemon **ret, struc
     }
     if (rc == 0) {
         put_state(d, FACT_DAEMON_STARTED, d->frozen_why == NULL ? "" : d->frozen_why);
-        rc = signing_open(d, err);
+        rc = opening_policy(d, err);
     }
     if (rc == 0) {
-        rc = opening_policy(d, err);
+        rc = signing_open(d, err); /* behind all that refuses a start: no key is left by one */
     }
     if (rc == 0) {
         daemon_step(d);
