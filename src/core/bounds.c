@@ -54,7 +54,7 @@ const struct bounds *bounds_make(struct core *c, int64_t now_ms)
     for (size_t i = 0; i < c->heads.count; i++) {
         const struct head *h = &c->heads.items[i];
 
-        if (h->job != NULL && h->start_ms > 0 && h->start_ms <= now_ms) {
+        if (forecast_is_due(h, now_ms)) {
             b->planned[h->job->queue] = true;
         }
     }
@@ -110,22 +110,14 @@ static bool pool_refuses(const struct bounds *b, const struct job *j, int pool)
     return idle_for(b, j->queue, pool) < need && gives_nothing(b, j->queue, pool, need);
 }
 
-/* A planned start that is now makes victims of what passed it, which is in no sum. */
-static bool is_planned_now(const struct bounds *b, const struct job *j)
-{
-    const struct head *h = b->c->heads.count > 0 ? forecast_head(b->c, j) : NULL;
-
-    return h != NULL && h->start_ms > 0 && h->start_ms <= b->now_ms;
-}
-
 bool bounds_refuse(const struct bounds *b, const struct job *j)
 {
     const struct policy_queue *row = b->c->queues->items[j->queue].row;
     size_t count = j->ask->pool_count > 0 ? j->ask->pool_count : row->pool_count;
     const int64_t *ids = j->ask->pool_count > 0 ? j->ask->pools : row->pools;
 
-    if (is_planned_now(b, j)) {
-        return false;
+    if (b->c->heads.count > 0 && forecast_is_due(forecast_head(b->c, j), b->now_ms)) {
+        return false; /* what passed it makes way, which is in no sum */
     }
     if (count == 0) {
         for (size_t i = 0; i < b->c->pools.count; i++) {

@@ -23,6 +23,7 @@ struct room { /* the node has room for one more task from then on */
 typedef VEC(struct room) rooms;
 
 struct ends {
+    struct ends *next; /* of another pool, or of before the last decision */
     struct core *c;
     const struct pool *pool;
     size_t decisions; /* how many the plan had when it was made */
@@ -112,16 +113,19 @@ static void list_passed(struct ends *e)
     vec_fini(&ids);
 }
 
-const struct ends *ends_of(struct core *c, const struct pool *pool, int64_t now_ms)
+struct ends *ends_of(struct core *c, const struct pool *pool, int64_t now_ms)
 {
-    struct ends *e = c->ends;
+    struct ends *e;
     VEC(struct ending) found = {0};
 
-    if (e != NULL && e->pool == pool && e->decisions == c->decisions.count) {
-        return e;
+    for (e = c->ends; e != NULL && e->decisions == c->decisions.count; e = e->next) {
+        if (e->pool == pool) {
+            return e;
+        }
     }
     e = arena_new(c->plan_arena, 1, sizeof(*e));
-    *e = (struct ends){.c = c,
+    *e = (struct ends){.next = c->ends,
+                       .c = c,
                        .pool = pool,
                        .decisions = c->decisions.count,
                        .now_ms = now_ms,
@@ -316,28 +320,27 @@ static void list_holders(const struct ends *e, int place, int64_t at_ms, struct 
     const struct node *n = e->c->nodes.items[e->pool->nodes.items[place]];
 
     for (int d = 0; d < n->device_count; d++) {
-        struct card *card = &e->cards[e->first_card[place] + d];
+        const struct card *card = &e->cards[e->first_card[place] + d];
         bool there = card->job == NULL || card->end_ms > at_ms;
 
         for (size_t i = 0; i < *count && !there; i++) {
             there = ret[i] == card->job;
         }
-        if (!there && *count < ENDS_HOLDERS_MAX) {
+        if (!there) {
             ret[(*count)++] = card->job;
         }
     }
 }
 
-int64_t ends_first(const struct ends *lent, int64_t cards, int64_t tasks, struct job **ret,
+int64_t ends_first(struct ends *e, int64_t cards, int64_t tasks, struct job ***ret,
                    size_t *ret_count)
 {
-    struct ends *e = lent->c->ends;
     int64_t at_ms = 0;
     int64_t left = tasks;
-    int *taken; /* by place: tasks counted on it */
+    size_t most = 0; /* holders that the places could have */
+    int *taken;      /* by place: tasks counted on it */
     VEC(int) places = {0};
 
-    CHECK(e == lent);
     *ret_count = 0;
     if (cards < 1 || cards > POOL_CARDS_MAX) {
         return 0;
@@ -356,15 +359,21 @@ int64_t ends_first(const struct ends *lent, int64_t cards, int64_t tasks, struct
         if (more > 0) {
             if (taken[r->node] == 0) {
                 vec_push(&places, r->node);
+                most += POOL_CARDS_MAX;
             }
             taken[r->node] += more;
             left -= more;
             at_ms = r->at_ms;
         }
     }
-    for (size_t i = 0; i < places.count && left <= 0; i++) {
-        list_holders(e, places.items[i], at_ms, ret, ret_count);
+    if (left > 0) {
+        at_ms = 0;
+    } else {
+        *ret = arena_new(e->c->plan_arena, most + 1, sizeof(**ret));
+        for (size_t i = 0; i < places.count; i++) {
+            list_holders(e, places.items[i], at_ms, *ret, ret_count);
+        }
     }
     vec_fini(&places);
-    return left <= 0 ? at_ms : 0;
+    return at_ms;
 }

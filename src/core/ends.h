@@ -14,19 +14,17 @@ struct ending { /* an active job that ends by a known time, or that passed a pla
 
 struct ends;
 
-#define ENDS_HOLDERS_MAX 4096 /* of one answer */
-
 /* Of the pool; lives in the plan arena. */
-const struct ends *ends_of(struct core *c, const struct pool *pool, int64_t now_ms);
+struct ends *ends_of(struct core *c, const struct pool *pool, int64_t now_ms);
 /* The endings, the earliest first. */
 const struct ending *ends_items(const struct ends *e, size_t *ret_count);
 /* Has some job passed this one's planned start? */
 bool ends_passed(const struct ends *e, const struct job *head);
 
 /* The first time, not before now, at which so many tasks of so many whole cards fit by the count of
- * cards that are free or whose holders have ended, soft ones not; 0 = none known.  The holders that
- * have to be gone then are put into ret, each once. */
-int64_t ends_first(const struct ends *e, int64_t cards, int64_t tasks, struct job **ret,
+ * cards that are free or whose holders have ended, soft ones not; 0 = none known.  ret: the
+ * holders that have to be gone then, each once, in the plan arena. */
+int64_t ends_first(struct ends *e, int64_t cards, int64_t tasks, struct job ***ret,
                    size_t *ret_count);
 /* What the queue could start at that time, when all has ended that ends until then. */
 int64_t ends_slack_gu(const struct ends *e, int leaf, int64_t at_ms);

@@ -11,6 +11,16 @@ const char *const JOB_STATE_NAMES[] = {"held",      "queued", "starting",  "runn
                                        "succeeded", "failed", "cancelled", NULL};
 const char *const TASK_STATE_NAMES[] = {"starting", "running", "stopping", NULL};
 
+bool job_has_passed(const struct job *j, int64_t head)
+{
+    for (size_t i = 0; i < j->passes.count; i++) {
+        if (j->passes.items[i] == head) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int64_t job_unsaved_ms(const struct job *j, int64_t now_ms)
 {
     int64_t since = j->started_ms > j->checkpoint_ms ? j->started_ms : j->checkpoint_ms;

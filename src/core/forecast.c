@@ -10,21 +10,6 @@
 
 #include <stdlib.h>
 
-static bool has_passed(const struct job *j, const struct job *head)
-{
-    for (size_t i = 0; i < j->passes.count; i++) {
-        if (j->passes.items[i] == head->id) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void drop_job(struct core *c, struct job *j, int pool)
-{
-    claim_drop_job(c, j, pool);
-}
-
 static bool fits(struct core *c, const struct ask *ask, lease_tasks *ret)
 {
     return claim_quota_fits(c, ask) && claim_place(c, ask, LEDGER_PROMISED, ret);
@@ -37,8 +22,8 @@ static void drop_passers(struct core *c, const struct ask *ask, const struct end
     const struct ending *items = ends_items(ends, &count);
 
     for (size_t i = 0; i < count; i++) {
-        if (has_passed(items[i].job, ask->job)) {
-            drop_job(c, items[i].job, ask->pool->index);
+        if (job_has_passed(items[i].job, ask->job->id)) {
+            claim_drop_job(c, items[i].job, ask->pool->index);
         }
     }
 }
@@ -59,8 +44,8 @@ static int64_t project_slowly(struct core *c, const struct ask *ask, const struc
     drop_passers(c, ask, ends);
     while (!found && more) {
         while (k < count && items[k].end_ms <= at) {
-            if (!has_passed(items[k].job, ask->job)) {
-                drop_job(c, items[k].job, ask->pool->index);
+            if (!job_has_passed(items[k].job, ask->job->id)) {
+                claim_drop_job(c, items[k].job, ask->pool->index);
             }
             k++;
         }
@@ -87,18 +72,18 @@ static bool is_by_cards(const struct ask *ask, const struct ends *ends)
 
 /* The first time by the count of cards, tried with those gone that hold them then.  0: it does not
  * fit so, for its quota, its CPUs or its choice of nodes. */
-static int64_t project_by_cards(struct core *c, const struct ask *ask, const struct ends *ends,
+static int64_t project_by_cards(struct core *c, const struct ask *ask, struct ends *ends,
                                 lease_tasks *ret, int64_t *ret_slack)
 {
     const struct fact_group *want = &ask->job->ask->groups[0];
-    struct job **holders = arena_new(c->plan_arena, ENDS_HOLDERS_MAX, sizeof(*holders));
+    struct job **holders = NULL;
     size_t mark = load_mark(c);
     size_t count;
-    int64_t at = ends_first(ends, want->gpus, want->min_tasks, holders, &count);
+    int64_t at = ends_first(ends, want->gpus, want->min_tasks, &holders, &count);
     bool found = false;
 
     for (size_t i = 0; at > 0 && i < count; i++) {
-        drop_job(c, holders[i], ask->pool->index);
+        claim_drop_job(c, holders[i], ask->pool->index);
     }
     if (at > 0) {
         found = fits(c, ask, ret);
@@ -115,7 +100,7 @@ static int64_t project_by_cards(struct core *c, const struct ask *ask, const str
 static int64_t project(struct core *c, const struct ask *ask, int64_t now_ms, lease_tasks *ret,
                        int64_t *ret_slack)
 {
-    const struct ends *ends = ends_of(c, ask->pool, now_ms);
+    struct ends *ends = ends_of(c, ask->pool, now_ms);
     int64_t at = 0;
 
     if (is_by_cards(ask, ends)) {
@@ -195,7 +180,7 @@ static bool drain_target(struct core *c, const struct ask *ask, lease_tasks *ret
             struct job *j = leaf->active.items[i];
 
             if (job_is_active(j) && j->pool == ask->pool->index) {
-                drop_job(c, j, ask->pool->index);
+                claim_drop_job(c, j, ask->pool->index);
             }
         }
     }

@@ -28,6 +28,12 @@ struct head {
     size_t task_count;
 };
 
+/* Its planned start is now. */
+static inline bool forecast_is_due(const struct head *h, int64_t now_ms)
+{
+    return h != NULL && h->job != NULL && h->start_ms > 0 && h->start_ms <= now_ms;
+}
+
 /* Find the heads of all leaves on the ledgers as they are and set what they want.  Nothing to do,
  * and cheap, where no time is known and nothing has waited long enough to drain. */
 void forecast_heads(struct core *c, int64_t now_ms);

@@ -179,6 +179,9 @@ static inline bool job_is_ended(const struct job *j)
     return j->state >= JOB_STATE_SUCCEEDED;
 }
 
+/* Did this attempt start in front of that job's planned start? */
+bool job_has_passed(const struct job *j, int64_t head);
+
 /* Time since the last usable checkpoint of this attempt, or since its start, at now; ms. */
 int64_t job_unsaved_ms(const struct job *j, int64_t now_ms);
 

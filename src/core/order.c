@@ -127,6 +127,11 @@ bool order_earlier(const struct job *a, const struct job *b)
     return a->age_ms != b->age_ms ? a->age_ms < b->age_ms : a->id < b->id;
 }
 
+int order_compare(const void *a, const void *b)
+{
+    return order_earlier(*(struct job *const *)a, *(struct job *const *)b) ? -1 : 1;
+}
+
 /* Those that a plan has decided stay in their place until its end: what they were is kept, or each
  * of many equal jobs that start would walk past all that started before it. */
 static struct job *first_of_shape(const struct order *o, struct shape *s)
@@ -193,11 +198,6 @@ static bool key_earlier(const struct key *a, const struct key *b)
     return a->age_ms != b->age_ms ? a->age_ms < b->age_ms : a->id < b->id;
 }
 
-static int by_order(const void *a, const void *b)
-{
-    return order_earlier(*(struct job *const *)a, *(struct job *const *)b) ? -1 : 1;
-}
-
 static void line_up(struct order *o, const struct queue *q, struct lineup *ret)
 {
     VEC(struct job *) jobs = {0};
@@ -213,7 +213,7 @@ static void line_up(struct order *o, const struct queue *q, struct lineup *ret)
         }
     }
     if (jobs.count > 1) {
-        qsort(jobs.items, jobs.count, sizeof(jobs.items[0]), by_order);
+        qsort(jobs.items, jobs.count, sizeof(jobs.items[0]), order_compare);
     }
     *ret = (struct lineup){.count = jobs.count};
     ret->jobs = arena_copy(o->c->plan_arena, jobs.items, jobs.count * sizeof(jobs.items[0]));

@@ -15,7 +15,7 @@ struct order;
 /* Build from the leaves as they are.  Lives in the plan arena. */
 struct order *order_make(struct core *c, int64_t now_ms);
 /* The next job whose turn it is and that can start or claim, its trial on the ledgers; NULL =
- * nobody can.  The caller ends ret before the next call. */
+ * nobody can, or (entitled) nobody within a reserve.  The caller ends ret before the next call. */
 struct job *order_next(struct order *o, bool entitled, struct trial *ret);
 /* Does the leaf have a job that might still start? */
 bool order_has_candidate(struct order *o, int leaf);
@@ -27,5 +27,7 @@ bool order_competes(const struct job *j, int64_t now_ms);
 
 /* Does a come before b in their leaf? */
 bool order_earlier(const struct job *a, const struct job *b);
+/* The same for qsort, over pointers to jobs. */
+int order_compare(const void *a, const void *b);
 
 #endif

@@ -156,11 +156,6 @@ static void plan_repairs(struct core *c, int64_t now_ms)
     }
 }
 
-static int by_order(const void *a, const void *b)
-{
-    return order_earlier(*(struct job *const *)a, *(struct job *const *)b) ? -1 : 1;
-}
-
 static bool may_grow(const struct core *c, const struct job *j)
 {
     return may_get_more(j) && j->broken_ms == 0 && j->finished.count == 0 &&
@@ -199,7 +194,7 @@ static bool plan_growth(struct core *c, struct order *o, bool entitled, int64_t 
         }
     }
     if (count > 1) {
-        qsort(jobs, count, sizeof(jobs[0]), by_order);
+        qsort(jobs, count, sizeof(jobs[0]), order_compare);
     }
     for (size_t i = 0; i < count && !c->claimed; i++) {
         grow(c, jobs[i], now_ms);

@@ -94,7 +94,7 @@ static bool is_planned_now(struct core *c, const struct ask *ask, int64_t now_ms
 {
     const struct head *h = forecast_head(c, ask->job);
 
-    return h != NULL && h->pool == ask->pool && h->start_ms > 0 && h->start_ms <= now_ms;
+    return forecast_is_due(h, now_ms) && h->pool == ask->pool;
 }
 
 static bool has_own_victims(const struct core *c, const struct job *j)

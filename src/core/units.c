@@ -4,16 +4,6 @@
 #include "core/prey.h"
 #include "core/state.h"
 
-static bool passed_by(const struct job *j, int64_t claimant)
-{
-    for (size_t i = 0; i < j->passes.count; i++) {
-        if (j->passes.items[i] == claimant) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Higher priority inside the queue (rule 4), as the queue's setting says. */
 static bool own_may_go(const struct job *victim, const struct job *claimant, int preempt)
 {
@@ -82,7 +72,7 @@ static bool may_go(struct core *c, const struct ask *ask, const struct job *j, i
     const struct policy_queue *mine = c->queues->items[ask->job->queue].row;
     bool own = j->queue == ask->job->queue;
 
-    *ret_passer = ask->planned && passed_by(j, ask->job->id) && passer_may_go(c, ask, j);
+    *ret_passer = ask->planned && job_has_passed(j, ask->job->id) && passer_may_go(c, ask, j);
     if (*ret_passer) {
         return true;
     }
