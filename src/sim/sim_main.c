@@ -141,14 +141,10 @@ int main(int argc, char **argv)
         return main_case(argc - 2, argv + 2);
     }
     if (argc >= 2 && strcmp(argv[1], "run") == 0) {
-        int rc = sim_run(argc - 2, argv + 2);
-
-        return rc == 3 ? usage() : rc;
+        return sim_run(argc - 2, argv + 2);
     }
     if (argc >= 2 && strcmp(argv[1], "shrink") == 0) {
-        int rc = sim_shrink(argc - 2, argv + 2);
-
-        return rc == 3 ? usage() : rc;
+        return sim_shrink(argc - 2, argv + 2);
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         (void)printf("muster-sim %s\n", MUSTER_VERSION);

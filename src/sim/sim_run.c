@@ -1,5 +1,6 @@
 #include "sim/sim_run.h"
 
+#include "base/check.h"
 #include "sim/replay.h"
 #include "sim/seeded.h"
 #include "sim/shrink.h"
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHOW_USAGE 3
+#define WRONG_OPTION 2 /* exit status */
 
 struct run_options {
     int64_t seed;
@@ -27,58 +28,76 @@ struct run_options {
 
 /* ---- options ---- */
 
-static bool take_number(const char *name, const char *text, struct run_options *ret)
-{
-    const struct {
-        const char *name;
-        int64_t *value;
-    } rows[] = {{"--seed", &ret->seed},
-                {"--seeds", &ret->seeds},
-                {"--events", &ret->events},
-                {"--budget", &ret->budget_s}};
-    size_t k;
+enum option_use { FOR_RUN = 1, FOR_SHRINK = 2, FOR_BOTH = 3 };
 
-    for (k = 0; k < 4 && strcmp(name, rows[k].name) != 0; k++) {
-    }
-    return k < 4 && str_to_int(text, rows[k].value) && *rows[k].value >= 0;
+static int refuse(const char *option, const char *what)
+{
+    (void)fprintf(stderr, "muster-sim: request.invalid: %s: %s; see `muster-sim --help`\n", option,
+                  what);
+    return WRONG_OPTION;
 }
 
 static int take_faults(const char *text, struct run_options *ret)
 {
     struct err err = {0};
 
-    if (seeded_faults_parse(text, &ret->faults, &err) != 0) {
-        (void)fprintf(stderr, "muster-sim: --faults: %s\n", err.text);
-        return 2;
-    }
-    return 0;
+    return seeded_faults_parse(text, &ret->faults, &err) != 0 ? refuse("--faults", err.text) : 0;
 }
 
-static int parse(int argc, char **argv, struct run_options *ret)
+/* An option with a value. */
+static int take(const char *name, const char *text, enum option_use use, struct run_options *ret)
+{
+    const struct {
+        const char *name;
+        enum option_use uses;
+        int64_t least;
+        int64_t *number; /* or else */
+        const char **path;
+    } rows[] = {{"--seed", FOR_BOTH, 0, &ret->seed, NULL},
+                {"--seeds", FOR_RUN, 1, &ret->seeds, NULL},
+                {"--events", FOR_BOTH, 1, &ret->events, NULL},
+                {"--budget", FOR_SHRINK, 1, &ret->budget_s, NULL},
+                {"--replay", FOR_BOTH, 0, NULL, &ret->replay},
+                {"--output", FOR_SHRINK, 0, NULL, &ret->output},
+                {"--faults", FOR_BOTH, 0, NULL, NULL}};
+    size_t k;
+
+    for (k = 0; k < ARRAY_LEN(rows) && strcmp(name, rows[k].name) != 0; k++) {
+    }
+    if (k == ARRAY_LEN(rows) || (rows[k].uses & use) == 0) {
+        return refuse(name,
+                      use == FOR_RUN ? "run has no such option" : "shrink has no such option");
+    }
+    if (text == NULL) {
+        return refuse(name, "a value is missing");
+    }
+    if (rows[k].path != NULL) {
+        *rows[k].path = text;
+        return 0;
+    }
+    if (rows[k].number == NULL) {
+        return take_faults(text, ret);
+    }
+    return str_to_int(text, rows[k].number) && *rows[k].number >= rows[k].least
+               ? 0
+               : refuse(name, rows[k].least == 0 ? "a whole number is wanted"
+                                                 : "a whole number from 1 on is wanted");
+}
+
+static int parse(int argc, char **argv, enum option_use use, struct run_options *ret)
 {
     int rc = 0;
     int i;
 
     for (i = 0; i < argc && rc == 0; i++) {
-        if (strcmp(argv[i], "--verbose") == 0) {
+        if (strcmp(argv[i], "--verbose") == 0 && use == FOR_RUN) {
             ret->verbose = true;
-            continue;
+        } else {
+            rc = take(argv[i], i + 1 < argc ? argv[i + 1] : NULL, use, ret);
+            i++;
         }
-        if (i + 1 == argc) {
-            return SHOW_USAGE;
-        }
-        if (strcmp(argv[i], "--faults") == 0) {
-            rc = take_faults(argv[i + 1], ret);
-        } else if (strcmp(argv[i], "--replay") == 0) {
-            ret->replay = argv[i + 1];
-        } else if (strcmp(argv[i], "--output") == 0) {
-            ret->output = argv[i + 1];
-        } else if (!take_number(argv[i], argv[i + 1], ret)) {
-            return SHOW_USAGE;
-        }
-        i++;
     }
-    return rc != 0 ? rc : ret->seeds > 0 && ret->events > 0 ? 0 : SHOW_USAGE;
+    return rc;
 }
 
 static struct run_options usual(void)
@@ -210,7 +229,7 @@ int sim_run(int argc, char **argv)
     volatile int64_t *progress;
     int64_t failed = 0;
     int64_t i;
-    int rc = parse(argc, argv, &o);
+    int rc = parse(argc, argv, FOR_RUN, &o);
 
     if (rc != 0) {
         return rc;
@@ -276,7 +295,7 @@ int sim_shrink(int argc, char **argv)
                                    .try_life = shrink_try_life};
     struct shrink_end end;
     struct err err = {0};
-    int rc = parse(argc, argv, &o);
+    int rc = parse(argc, argv, FOR_SHRINK, &o);
 
     if (rc == 0) {
         rc = life_of(&o, o.seed, &options, &cut);

@@ -3,7 +3,7 @@
 #define MUSTER_SIM_SIM_RUN_H
 
 /* The words after the command.  Exit status: 0 all well, 1 something did not hold, 2 wrong usage,
- * 3 usage must be shown. */
+ * told in a line. */
 int sim_run(int argc, char **argv);
 int sim_shrink(int argc, char **argv);
 
