@@ -120,7 +120,7 @@ static void add_header(struct toppage *p, const struct toppage_view *view,
     if (view->message != NULL) {
         addf(l, TEXTLINE_RED, "  %s", view->message);
     }
-    addf(l, TEXTLINE_PLAIN, "  %s  %" PRId64 " jobs run, %" PRId64 " wait%s", str_text(&now),
+    addf(l, TEXTLINE_PLAIN, "  %s  jobs: %" PRId64 " run, %" PRId64 " wait%s", str_text(&now),
          running, waiting, data->more ? ", not all are shown" : "");
     str_fini(&now);
 }

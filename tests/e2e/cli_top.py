@@ -44,7 +44,7 @@ def one_page_for_scripts(c):
     same(r.returncode, 0, r.stderr)
     lines = r.stdout.splitlines()
     holds(lines[0], 'muster top (simulated GPUs)  ')
-    holds(lines[0], 'Z  0 jobs run, 0 wait')
+    holds(lines[0], 'Z  jobs: 0 run, 0 wait')
     same(lines[1], 'gpu           [..........................] 0/16 used, 16 free')
     same(lines[2].split(), ['QUEUE', 'POOL', 'RESERVED', 'USED', 'BORROWED', 'LENT', 'WAITING',
                             'RUN', 'WAIT'])

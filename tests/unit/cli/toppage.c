@@ -74,7 +74,7 @@ static void a_page_of_eighty_columns(void **state)
     (void)state;
     toppage_make(&page, &view, &data);
     assert_string_equal(line(0),
-                        "muster top (simulated GPUs)  2026-11-30T15:56:07Z  1 jobs run, 2 wait");
+                        "muster top (simulated GPUs)  2026-11-30T15:56:07Z  jobs: 1 run, 2 wait");
     assert_string_equal(
         line(1),
         "h100          [##########+~~..........!!!] 28/56 used, 4 borrowed, 24 free, 4 pr");
@@ -162,10 +162,10 @@ static void jobs_that_are_not_shown_are_counted(void **state)
     view.width = 120;
     json_object_set_new(json_array_get(data.queues, 1), "waiting", json_integer(3000));
     toppage_make(&page, &view, &data);
-    assert_non_null(strstr(line(0), "  1 jobs run, 3000 wait, not all are shown"));
+    assert_non_null(strstr(line(0), "  jobs: 1 run, 3000 wait, not all are shown"));
     view.filter.queue = "nlp";
     toppage_make(&page, &view, &data);
-    assert_non_null(strstr(line(0), "  1 jobs run, 2 wait, not all are shown"));
+    assert_non_null(strstr(line(0), "  jobs: 1 run, 2 wait, not all are shown"));
 }
 
 static void nothing_known_yet_is_a_page_too(void **state)
@@ -177,7 +177,7 @@ static void nothing_known_yet_is_a_page_too(void **state)
     view.height = 24;
     toppage_make(&page, &view, &none);
     assert_string_equal(
-        line(0), "muster top  musterd is away (3s)  2026-11-30T15:56:07Z  0 jobs run, 0 wait");
+        line(0), "muster top  musterd is away (3s)  2026-11-30T15:56:07Z  jobs: 0 run, 0 wait");
     view.help = true;
     toppage_make(&page, &view, &none);
     assert_string_equal(line(1), "q           quit");

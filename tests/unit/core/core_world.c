@@ -96,6 +96,18 @@ void core_world_end(struct core_world *w)
     str_fini(&w->decisions);
 }
 
+struct fact_group core_world_group(int64_t tasks, int64_t gpus)
+{
+    return (struct fact_group){.name = "main",
+                               .tasks = tasks,
+                               .min_tasks = tasks,
+                               .gpus = gpus,
+                               .profile = "",
+                               .model = "",
+                               .required = "",
+                               .preferred = ""};
+}
+
 int64_t core_world_submit(struct core_world *w, const struct core_world_job *ask)
 {
     struct fact_group group = {.name = "main",

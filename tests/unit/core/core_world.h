@@ -38,6 +38,9 @@ struct core_world_job { /* of one group: tasks of gpus each */
     bool nonpreemptible;
 };
 
+/* So many tasks, at least all of them, of so many whole cards each. */
+struct fact_group core_world_group(int64_t tasks, int64_t gpus);
+
 /* Returns the id. */
 int64_t core_world_submit(struct core_world *w, const struct core_world_job *ask);
 

@@ -45,18 +45,6 @@ static void begin(struct core_world *w, const int *sizes, size_t count)
     core_world_begin(w, &policy, sizes, count);
 }
 
-static struct fact_group a_group(int64_t tasks, int64_t gpus)
-{
-    return (struct fact_group){.name = "main",
-                               .tasks = tasks,
-                               .min_tasks = tasks,
-                               .gpus = gpus,
-                               .profile = "",
-                               .model = "",
-                               .required = "",
-                               .preferred = ""};
-}
-
 static struct pool *the_pool(const struct core_world *w)
 {
     return (struct pool *)(uintptr_t)view_pool(w->core, 0); /* it comes back as it was */
@@ -112,7 +100,7 @@ static bool places(struct core_world *w, const struct fact_group *groups, size_t
 
 static void whole_pool_fits(struct core_world *w, int64_t gpus)
 {
-    struct fact_group all = a_group(gpus, 1), more = a_group(gpus + 1, 1);
+    struct fact_group all = core_world_group(gpus, 1), more = core_world_group(gpus + 1, 1);
 
     assert_true(places(w, &all, 1));
     assert_false(places(w, &more, 1));
@@ -236,7 +224,7 @@ static void a_stuck_device_is_taken_as_well(void **state)
 static void groups_that_fit_one_by_one_may_not_fit_together(void **state)
 {
     static const int SIZES[] = {4, 4};
-    struct fact_group groups[] = {a_group(2, 3), a_group(1, 2)};
+    struct fact_group groups[] = {core_world_group(2, 3), core_world_group(1, 2)};
     struct core_world w;
 
     (void)state;
@@ -244,7 +232,7 @@ static void groups_that_fit_one_by_one_may_not_fit_together(void **state)
     assert_true(places(&w, &groups[0], 1));
     assert_true(places(&w, &groups[1], 1));
     assert_false(places(&w, groups, 2));
-    groups[1] = a_group(2, 1);
+    groups[1] = core_world_group(2, 1);
     assert_true(places(&w, groups, 2));
     core_world_end(&w);
 }
@@ -253,7 +241,7 @@ static void groups_that_fit_one_by_one_may_not_fit_together(void **state)
 static void groups_share_the_memory_of_a_node(void **state)
 {
     static const int SIZES[] = {4};
-    struct fact_group groups[] = {a_group(1, 1), a_group(1, 1)};
+    struct fact_group groups[] = {core_world_group(1, 1), core_world_group(1, 1)};
     struct core_world w;
 
     (void)state;
@@ -270,7 +258,7 @@ static void groups_share_the_memory_of_a_node(void **state)
 static void the_group_with_the_largest_tasks_goes_first(void **state)
 {
     static const int SIZES[] = {8, 4, 4};
-    struct fact_group groups[] = {a_group(8, 1), a_group(1, 8)};
+    struct fact_group groups[] = {core_world_group(8, 1), core_world_group(1, 8)};
     struct core_world w;
 
     (void)state;
@@ -282,7 +270,7 @@ static void the_group_with_the_largest_tasks_goes_first(void **state)
 /* Only the first rack holds the second group; the first group may lie anywhere. */
 static void a_group_bound_to_a_rack_goes_first(void **state)
 {
-    struct fact_group groups[] = {a_group(8, 1), a_group(8, 1)};
+    struct fact_group groups[] = {core_world_group(8, 1), core_world_group(8, 1)};
     struct core_world w;
 
     (void)state;

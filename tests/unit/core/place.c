@@ -40,18 +40,6 @@ static void begin(struct core_world *w)
     core_world_begin(w, &policy, NULL, 0);
 }
 
-static struct fact_group a_group(int64_t tasks, int64_t gpus)
-{
-    return (struct fact_group){.name = "main",
-                               .tasks = tasks,
-                               .min_tasks = tasks,
-                               .gpus = gpus,
-                               .profile = "",
-                               .model = "",
-                               .required = "",
-                               .preferred = ""};
-}
-
 /* Submit, plan; the job if it runs, else NULL. */
 static const struct job *started(struct core_world *w, struct fact_group *groups, size_t count)
 {
@@ -78,7 +66,7 @@ static int64_t node_of(const struct core_world *w, const struct job *j, size_t t
 static void a_task_goes_to_the_tightest_node(void **state)
 {
     struct core_world w;
-    struct fact_group one = a_group(1, 2);
+    struct fact_group one = core_world_group(1, 2);
     const struct job *j;
     int64_t small;
 
@@ -96,7 +84,7 @@ static void a_task_goes_to_the_tightest_node(void **state)
 static void equal_nodes_are_taken_by_id(void **state)
 {
     struct core_world w;
-    struct fact_group one = a_group(1, 4);
+    struct fact_group one = core_world_group(1, 4);
     const struct job *j;
     int64_t first;
 
@@ -121,7 +109,7 @@ static void a_required_rack_holds_the_whole_gang(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
         struct core_world w;
-        struct fact_group gang = a_group(CASES[i].tasks, 1);
+        struct fact_group gang = core_world_group(CASES[i].tasks, 1);
         const struct job *j;
 
         begin(&w);
@@ -141,7 +129,7 @@ static void a_required_rack_holds_the_whole_gang(void **state)
 static void a_preferred_rack_is_no_condition(void **state)
 {
     struct core_world w;
-    struct fact_group gang = a_group(12, 1);
+    struct fact_group gang = core_world_group(12, 1);
 
     (void)state;
     begin(&w);
@@ -156,7 +144,7 @@ static void a_preferred_rack_is_no_condition(void **state)
 static void a_gang_lies_close_together(void **state)
 {
     struct core_world w;
-    struct fact_group gang = a_group(8, 1);
+    struct fact_group gang = core_world_group(8, 1);
     const struct job *j;
 
     (void)state;
@@ -175,7 +163,7 @@ static void a_gang_lies_close_together(void **state)
 static void labels_and_names_are_conditions(void **state)
 {
     struct core_world w;
-    struct fact_group labelled = a_group(1, 1), named = a_group(1, 1);
+    struct fact_group labelled = core_world_group(1, 1), named = core_world_group(1, 1);
     struct policy_label fast = {"fast", "yes"}, other = {"fast", "no"};
     const struct job *j;
 
@@ -199,7 +187,7 @@ static void labels_and_names_are_conditions(void **state)
 static void cpus_and_memory_must_fit_too(void **state)
 {
     struct core_world w;
-    struct fact_group one = a_group(1, 1);
+    struct fact_group one = core_world_group(1, 1);
 
     (void)state;
     begin(&w);
@@ -218,7 +206,7 @@ static void cpus_and_memory_must_fit_too(void **state)
 static void all_groups_start_or_none(void **state)
 {
     struct core_world w;
-    struct fact_group groups[2] = {a_group(1, 4), a_group(2, 3)};
+    struct fact_group groups[2] = {core_world_group(1, 4), core_world_group(2, 3)};
 
     (void)state;
     begin(&w);
@@ -235,7 +223,7 @@ static void all_groups_start_or_none(void **state)
 static void a_drained_node_takes_no_task(void **state)
 {
     struct core_world w;
-    struct fact_group one = a_group(1, 1);
+    struct fact_group one = core_world_group(1, 1);
 
     (void)state;
     begin(&w);

@@ -126,11 +126,12 @@ static void put_policy(void)
     put(FACT_POLICY_SET, &body, NULL);
 }
 
-static void put_job(int64_t queue, int64_t tasks, struct answer *a)
+/* A job of 1-GPU tasks that needs at least so many of them. */
+static void put_elastic(int64_t queue, int64_t tasks, int64_t least, struct answer *a)
 {
     struct fact_group group = {.name = "main",
                                .tasks = tasks,
-                               .min_tasks = tasks,
+                               .min_tasks = least,
                                .gpus = 1,
                                .profile = "",
                                .model = "",
@@ -145,6 +146,11 @@ static void put_job(int64_t queue, int64_t tasks, struct answer *a)
                                             .retries = 3};
 
     put(FACT_JOB_SUBMITTED, &body, a);
+}
+
+static void put_job(int64_t queue, int64_t tasks, struct answer *a)
+{
+    put_elastic(queue, tasks, tasks, a);
 }
 
 static int64_t step_at(int64_t at_ms)
@@ -695,26 +701,6 @@ static void a_stop_that_was_decided_is_told_again(void **state)
     assert_int_equal(state_of(1), JOB_STATE_CANCELLED);
 }
 
-static void put_elastic(int64_t queue, int64_t tasks, int64_t least)
-{
-    struct fact_group group = {.name = "main",
-                               .tasks = tasks,
-                               .min_tasks = least,
-                               .gpus = 1,
-                               .profile = "",
-                               .model = "",
-                               .required = "",
-                               .preferred = ""};
-    const struct fact_job_submitted body = {.name = "job",
-                                            .queue = queue,
-                                            .subject = "ann",
-                                            .groups = &group,
-                                            .group_count = 1,
-                                            .spec = ""};
-
-    put(FACT_JOB_SUBMITTED, &body, NULL);
-}
-
 static int64_t step_of(int64_t job, int64_t task)
 {
     const struct job *j = view_job(engine_core(engine), job);
@@ -740,7 +726,7 @@ static void say_ended(int64_t task, int64_t step)
 static void grow_shrink_grow(void)
 {
     put_policy();
-    put_elastic(1, 6, 2);
+    put_elastic(1, 6, 2, NULL);
     (void)step_at(NOW_MS);
     for (int i = 0; i < 8; i++) {
         (void)step_at(now_ms + 1);

@@ -67,6 +67,17 @@ static void trust(struct chained *t, const struct signkey *key)
 }
 
 /* previous: signs if signs is set, is only named if not; NULL = none. */
+/* The beginning of a key's record: the id of one, the public half of another. */
+static void name_key(const struct signkey *id, const struct signkey *half, struct str *ret)
+{
+    unsigned char bytes[SIGNKEY_PUBLIC_BYTES];
+    char hex[2 * SIGNKEY_PUBLIC_BYTES + 1];
+
+    signkey_public_bytes(half, bytes);
+    hash_hex(bytes, sizeof(bytes), hex);
+    str_addf(ret, "{\"key\":\"%s\",\"public_key\":\"%s\"", signkey_id(id), hex);
+}
+
 static void announce(struct chained *t, const struct signkey *key, const struct signkey *previous,
                      bool signs)
 {
@@ -75,8 +86,7 @@ static void announce(struct chained *t, const struct signkey *key, const struct 
     char hex[2 * SIGNKEY_SIGNATURE_BYTES + 1];
 
     signkey_public_bytes(key, a.public_key);
-    hash_hex(a.public_key, sizeof(a.public_key), hex);
-    str_addf(&body, "{\"key\":\"%s\",\"public_key\":\"%s\"", signkey_id(key), hex);
+    name_key(key, key, &body);
     if (previous != NULL) {
         str_addf(&body, ",\"previous\":\"%s\"", signkey_id(previous));
         attest_key_sign(&a, previous);
@@ -291,12 +301,9 @@ static void a_chain_with_another_key_is_found_where_that_key_comes(void **state)
         unsigned char bytes[SIGNKEY_SIGNATURE_BYTES] = {1};
         char hex[2 * SIGNKEY_SIGNATURE_BYTES + 1];
 
-        signkey_public_bytes(forged, bytes);
-        hash_hex(bytes, SIGNKEY_PUBLIC_BYTES, hex);
-        str_addf(&body, "{\"key\":\"%s\",\"public_key\":\"%s\",\"previous\":\"%s\"",
-                 signkey_id(forged), hex, signkey_id(key));
+        name_key(forged, forged, &body);
         hash_hex(bytes, sizeof(bytes), hex);
-        str_addf(&body, ",\"signature\":\"%s\"}", hex);
+        str_addf(&body, ",\"previous\":\"%s\",\"signature\":\"%s\"}", signkey_id(key), hex);
         add(&t, ATTEST_KIND_KEY, str_text(&body));
     }
     is_bad_at(&t, 2, "did not sign key");
@@ -327,12 +334,9 @@ static void another_key_cannot_sign_unannounced(void **state)
     announce(&t, key, NULL, false);
     {
         CLEANUP(str_fini) struct str body = {0};
-        unsigned char bytes[SIGNKEY_PUBLIC_BYTES];
-        char hex[2 * SIGNKEY_PUBLIC_BYTES + 1];
 
-        signkey_public_bytes(forged, bytes);
-        hash_hex(bytes, sizeof(bytes), hex);
-        str_addf(&body, "{\"key\":\"%s\",\"public_key\":\"%s\"}", signkey_id(key), hex);
+        name_key(key, forged, &body);
+        str_add(&body, "}");
         add(&t, ATTEST_KIND_KEY, str_text(&body));
     }
     is_bad_at(&t, 2, "is not the one of this id");
