@@ -146,7 +146,8 @@ int quantity_gpus(const char *text, int64_t *ret_gu, struct err *err)
 {
     const char *over = strchr(text, '/');
     const char *at = text;
-    int64_t milli, gu;
+    int64_t milli = 0;
+    int64_t gu;
     int rc = refuse_sign(&GPUS, text, err);
 
     if (rc != 0) {

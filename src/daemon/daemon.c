@@ -36,8 +36,6 @@
 #include <unistd.h>
 
 #define RETRY_MS   1000
-#define PACE_PARTS 32 /* planning takes this part of the time at most, unless */
-#define PACE_MS    10 /* a step would wait longer than this */
 #define ROOM_BYTES ((unsigned long)1024 * 1024)
 #define TRIM_MS    ((int64_t)60 * 1000)
 
@@ -140,36 +138,15 @@ static void put_clock_step(struct daemon *d)
     }
 }
 
-/* One step for what comes together instead of one for each: a plan costs the same for one fact as
- * for many.  After a plan that took long the next one waits a little, so events gather while the
- * cluster is busy and are taken at once while it is not.  True: it is too early. */
-static bool is_paced(const struct daemon *d, int64_t now_ms)
-{
-    return d->thread != NULL && now_ms < d->pace_until_ms && now_ms >= d->pace_from_ms;
-}
-
-static void set_pace(struct daemon *d, int64_t now_ms, int64_t plan_us)
-{
-    int64_t wait_ms = plan_us * PACE_PARTS / 1000;
-
-    d->pace_from_ms = now_ms; /* a clock that is set back does not lengthen it */
-    d->pace_until_ms = now_ms + (wait_ms < PACE_MS ? wait_ms : PACE_MS);
-}
-
 int64_t daemon_step(struct daemon *d)
 {
     int64_t now_ms = daemon_now_ms(d);
     int64_t seq = d->durable_seq;
-    struct engine_stats before;
-    struct engine_stats after;
     int64_t next_ms;
     struct err err;
 
     if (engine_in_flight(d->engine)) {
         return INT64_MAX; /* its end comes first */
-    }
-    if (is_paced(d, now_ms)) {
-        return d->pace_until_ms;
     }
     /* What a fact names must be there before it; the thread sees to that itself. */
     if (d->thread == NULL && content_sync(d->content, &err) != 0) {
@@ -177,10 +154,7 @@ int64_t daemon_step(struct daemon *d)
         return now_ms + RETRY_MS;
     }
     put_clock_step(d);
-    engine_stats(d->engine, &before);
     next_ms = engine_step(d->engine, now_ms);
-    engine_stats(d->engine, &after);
-    set_pace(d, now_ms, after.plan_us - before.plan_us);
     if (d->durable_seq != seq) {
         eventlog_wake(d->events);
     }

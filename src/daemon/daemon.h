@@ -98,8 +98,6 @@ struct daemon {
     int64_t next_job;      /* the next id to give out, if the core's is lower */
     int64_t clock_step_ms; /* the wall clock was set by this much, not journaled yet */
     int64_t trim_ms;
-    int64_t pace_until_ms; /* the next step waits, so that planning leaves the loop its time */
-    int64_t pace_from_ms;
     struct arena *spec_arena; /* of the last spec given to the engine */
     bool reload;              /* the configuration is to be read once no batch is on its way */
     bool stopping;

@@ -245,17 +245,12 @@ static int64_t cpu_us(const struct engine *e)
 static void round_work(struct engine *e, int64_t now_ms)
 {
     int64_t from_us = cpu_us(e);
-    int64_t plan_us;
 
     engine_apply(e, now_ms);
-    plan_us = cpu_us(e);
-    e->stats.core_us += plan_us - from_us;
     if (!e->frozen && (e->batch.facts.count > 0 || plan_is_due(e, now_ms))) {
         engine_plan(e, now_ms);
-        plan_us = cpu_us(e) - plan_us;
-        e->stats.core_us += plan_us;
-        e->stats.plan_us += plan_us;
     }
+    e->stats.core_us += cpu_us(e) - from_us;
 }
 
 /* False when there was nothing to do, or the batch is on its way. */

@@ -64,7 +64,6 @@ struct engine_committer {
 struct engine_stats {
     int64_t core_us; /* spent to apply and to plan, and to write what the records say */
     int64_t call_us; /* in core_apply and core_plan alone, by the hook of that name */
-    int64_t plan_us; /* of core_us: from the first plan of a batch to the last decision */
     int64_t rounds;
     int64_t plans;
     int64_t batch_plans; /* made for the batch at hand; 0 = it holds facts alone */
