@@ -209,16 +209,49 @@ echo $?
 srun -n 1 sh -c 'echo $SLURM_NTASKS'
 srun --nonsense x
 echo $?
-srun sh -c 'trap "echo told; exit 0" USR1; echo up; while :; do sleep 0.1; done' &
-sleep 2
+srun sh -c 'trap "echo told; exit 0" USR1; : >up.$SLURM_PROCID; while :; do sleep 0.1; done' &
+until [ -e up.0 ] && [ -e up.1 ] && [ -e up.2 ]; do sleep 0.1; done
+kill -USR1 $!
+wait $!
+echo "end $?"
+srun -l sh -c 'trap "echo told; exit $RANK" USR1; : >up-$RANK; while :; do sleep 0.1; done' &
+until [ -e up-0 ] && [ -e up-1 ] && [ -e up-2 ]; do sleep 0.1; done
 kill -USR1 $!
 wait $!
 echo "end $?"
 ''')
     lines = finish(c, job).splitlines()
     same(lines[:3], ['2', '1', '1'])
-    same(sorted(lines[3:]), sorted(['up'] * 3 + ['told'] * 3 + ['end 0']))
+    same(lines[3:7], ['told'] * 3 + ['end 0'])
+    same([lines[-1]] + [l for l in sorted(lines[7:-1]) if 'told' in l],
+         ['end 2', '0: told', '1: told', '2: told'])
     holds(c.run('logs', '--stderr', job).stdout, 'srun (of muster): does not know --nonsense')
+
+
+@test
+def a_signal_while_srun_starts_its_processes_is_not_lost(c):
+    length = '86%d' % os.getpid()
+    job, _ = submit(c, 'early.sh', """#!/bin/bash
+#SBATCH -A a -n 3
+for label in '' -l; do
+    for signal in TERM USR1; do
+        for hundredths in 00 01 02 03 05 08; do
+            srun $label sleep %s &
+            sleep 0.$hundredths
+            kill -$signal $!
+            wait $!
+            echo "$signal $?"
+        done
+    done
+done
+""" % length)
+    same(finish(c, job).splitlines(), (['TERM 143'] * 6 + ['USR1 138'] * 6) * 2)
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open('/proc/%s/cmdline' % pid) as file:
+                assert length not in file.read().split('\0'), 'process %s was left behind' % pid
+        except OSError:
+            continue  # it has just ended
 
 
 if __name__ == '__main__':
