@@ -43,9 +43,9 @@ static void put_object(const struct schema *schema, const void *value, struct st
 
 static void put_key(const struct schema_field *f, struct str *s)
 {
-    str_add(s, s->text[s->len - 1] != '{' ? ",\"" : "\"");
-    str_add(s, f->name);
-    str_add_n(s, "\":", 2);
+    size_t comma = s->text[s->len - 1] == '{';
+
+    str_add_n(s, f->key + comma, f->key_len - comma);
 }
 
 static void put_text(const char *text, struct str *s)
@@ -320,17 +320,15 @@ static int fail_unknown(struct scan *r, const struct scan_string *key)
 static const struct schema_field *field_ahead(struct scan *r, const struct schema *schema,
                                               size_t from)
 {
-    for (size_t i = from; i < schema->field_count; i++) {
-        const char *name = schema->fields[i].name;
-        const char *p = r->at + 1;
+    size_t left = (size_t)(r->end - r->at);
 
-        while (p < r->end && *name != '\0' && *p == *name) {
-            p++;
-            name++;
-        }
-        if (*name == '\0' && r->end - p >= 2 && p[0] == '"' && p[1] == ':') {
-            r->at = p + 2;
-            return &schema->fields[i];
+    for (size_t i = from; i < schema->field_count; i++) {
+        const struct schema_field *f = &schema->fields[i];
+        size_t len = f->key_len - 1; /* the comma is read */
+
+        if (left >= len && r->at[1] == f->name[0] && memcmp(r->at, f->key + 1, len) == 0) {
+            r->at += len;
+            return f;
         }
     }
     return NULL;

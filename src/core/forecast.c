@@ -7,12 +7,18 @@
 #include "core/place.h"
 #include "core/shape.h"
 #include "core/state.h"
+#include "core/units.h"
 
 #include <stdlib.h>
 
 static bool fits(struct core *c, const struct ask *ask, lease_tasks *ret)
 {
     return claim_quota_fits(c, ask) && claim_place(c, ask, LEDGER_PROMISED, ret);
+}
+
+static bool gives_way(const struct core *c, const struct job *j, const struct job *head)
+{
+    return job_has_passed(j, head->id) && !units_could_evict(c, j, head);
 }
 
 /* Those that passed the head end, for it, whenever it likes. */
@@ -22,7 +28,7 @@ static void drop_passers(struct core *c, const struct ask *ask, const struct end
     const struct ending *items = ends_items(ends, &count);
 
     for (size_t i = 0; i < count; i++) {
-        if (job_has_passed(items[i].job, ask->job->id)) {
+        if (gives_way(c, items[i].job, ask->job)) {
             claim_drop_job(c, items[i].job, ask->pool->index);
         }
     }
@@ -44,7 +50,7 @@ static int64_t project_slowly(struct core *c, const struct ask *ask, const struc
     drop_passers(c, ask, ends);
     while (!found && more) {
         while (k < count && items[k].end_ms <= at) {
-            if (!job_has_passed(items[k].job, ask->job->id)) {
+            if (!gives_way(c, items[k].job, ask->job)) {
                 claim_drop_job(c, items[k].job, ask->pool->index);
             }
             k++;
@@ -355,9 +361,12 @@ int64_t forecast_start(struct core *c, struct job *j, struct pool *pool, int64_t
 
 /* ---- passing ---- */
 
+/* The time limit is that of the attempt: more tasks of what runs end with it. */
 static int64_t end_if_started(const struct job *j, int64_t now_ms)
 {
-    return j->ask->limit_ms > 0 ? now_ms + j->ask->limit_ms : INT64_MAX;
+    int64_t from = job_is_active(j) && j->running_ms > 0 ? j->running_ms : now_ms;
+
+    return j->ask->limit_ms > 0 ? from + j->ask->limit_ms : INT64_MAX;
 }
 
 /* A planned start beyond its reserve does not bind work of other queues that is within reserve. */
@@ -454,6 +463,17 @@ static bool still_in_time(struct core *c, struct head *h, int64_t now_ms)
     return at > 0 && at <= h->start_ms;
 }
 
+/* The ask would delay the planned start: may it?  What could evict the head by its rank is no
+ * victim for it, or the two would take turns: it delays it for good, but not to grow. */
+static bool pass(struct core *c, const struct ask *ask, const struct head *h, struct trial *t)
+{
+    if (units_could_evict(c, ask->job, h->job)) {
+        return !ask->growth;
+    }
+    vec_push(&t->passes, h->job->id);
+    return !ask->job->ask->nonpreemptible;
+}
+
 /* The tasks are on the ledgers: which heads would be delayed?  False: one that may not be. */
 static bool settle_heads(struct core *c, const struct ask *ask, int64_t now_ms, struct trial *t)
 {
@@ -477,8 +497,7 @@ static bool settle_heads(struct core *c, const struct ask *ask, int64_t now_ms, 
             lawful = !in_way;
         } else if (end_if_started(ask->job, now_ms) > h->start_ms &&
                    (in_way || ask->need_gu > h->slack_gu) && !still_in_time(c, h, now_ms)) {
-            lawful = !ask->job->ask->nonpreemptible;
-            vec_push(&t->passes, h->job->id);
+            lawful = pass(c, ask, h, t);
         }
     }
     load_quota(c, ask->job, ask->pool->index, ask->need_gu, false, -1);

@@ -27,6 +27,8 @@ struct schema;
 
 struct schema_field {
     const char *name;
+    const char *key; /* ,"name": as it stands in canonical text */
+    size_t key_len;
     enum field_kind kind;
     size_t offset;
     size_t count_offset; /* of the size_t count of a list */
@@ -41,37 +43,39 @@ struct schema {
     size_t field_count;
 };
 
+#define SCHEMA_FIELD(st, m, kind) #m, ",\"" #m "\":", sizeof(#m) + 3, kind, offsetof(struct st, m)
+
 #define SCHEMA_INT(st, m)                                                                          \
     {                                                                                              \
-#m, FIELD_INT, offsetof(struct st, m), 0, NULL, NULL                                       \
+        SCHEMA_FIELD(st, m, FIELD_INT), 0, NULL, NULL                                              \
     }
 #define SCHEMA_BOOL(st, m)                                                                         \
     {                                                                                              \
-#m, FIELD_BOOL, offsetof(struct st, m), 0, NULL, NULL                                      \
+        SCHEMA_FIELD(st, m, FIELD_BOOL), 0, NULL, NULL                                             \
     }
 #define SCHEMA_TEXT(st, m)                                                                         \
     {                                                                                              \
-#m, FIELD_TEXT, offsetof(struct st, m), 0, NULL, NULL                                      \
+        SCHEMA_FIELD(st, m, FIELD_TEXT), 0, NULL, NULL                                             \
     }
 #define SCHEMA_ENUM(st, m, n)                                                                      \
     {                                                                                              \
-#m, FIELD_ENUM, offsetof(struct st, m), 0, NULL, n                                         \
+        SCHEMA_FIELD(st, m, FIELD_ENUM), 0, NULL, n                                                \
     }
 #define SCHEMA_SUB(st, m, s)                                                                       \
     {                                                                                              \
-#m, FIELD_STRUCT, offsetof(struct st, m), 0, s, NULL                                       \
+        SCHEMA_FIELD(st, m, FIELD_STRUCT), 0, s, NULL                                              \
     }
 #define SCHEMA_LIST(st, m, c, s)                                                                   \
     {                                                                                              \
-#m, FIELD_LIST, offsetof(struct st, m), offsetof(struct st, c), s, NULL                    \
+        SCHEMA_FIELD(st, m, FIELD_LIST), offsetof(struct st, c), s, NULL                           \
     }
 #define SCHEMA_INTS(st, m, c)                                                                      \
     {                                                                                              \
-#m, FIELD_INTS, offsetof(struct st, m), offsetof(struct st, c), NULL, NULL                 \
+        SCHEMA_FIELD(st, m, FIELD_INTS), offsetof(struct st, c), NULL, NULL                        \
     }
 #define SCHEMA_TEXTS(st, m, c)                                                                     \
     {                                                                                              \
-#m, FIELD_TEXTS, offsetof(struct st, m), offsetof(struct st, c), NULL, NULL                \
+        SCHEMA_FIELD(st, m, FIELD_TEXTS), offsetof(struct st, c), NULL, NULL                       \
     }
 
 #define SCHEMA_DEFINE(id, title, st)                                                               \

@@ -54,14 +54,22 @@ static bool takeable(const struct job *j, const struct ask *ask)
            j->nomination.step == 1 && j->nomination.pool == ask->pool->index;
 }
 
+bool units_could_evict(const struct core *c, const struct job *j, const struct job *victim)
+{
+    return j->queue == victim->queue && !victim->ask->nonpreemptible &&
+           own_may_go(victim, j, c->queues->items[j->queue].row->preempt_within);
+}
+
 /* A planned start beyond its reserve makes no victims of work of other queues that is within
- * reserve. */
+ * reserve, and none that would take the place back by its rank. */
 static bool passer_may_go(struct core *c, const struct ask *ask, const struct job *j)
 {
     int common = queue_common(c->queues, j->queue, ask->job->queue);
 
-    return j->queue == ask->job->queue ||
-           quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu,
+    if (j->queue == ask->job->queue) {
+        return !units_could_evict(c, j, ask->job);
+    }
+    return quota_cover_job(c->queues, ask->job->queue, ask->pool->index, ask->need_gu,
                            ask->job->ask->nonpreemptible) >= 0 ||
            quota_over(c->queues, ask->pool->index, j->queue, common);
 }

@@ -27,6 +27,9 @@ bool units_own_any(struct core *c, const struct job *claimant);
 /* The same for any claimant of so high a priority. */
 bool units_own_below(struct core *c, int leaf, int64_t priority);
 
+/* Could the job take the victim, of its own queue, by rule 4 alone? */
+bool units_could_evict(const struct core *c, const struct job *j, const struct job *victim);
+
 /* Could a search find anything, cheaply told?  (May say true wrongly.) */
 bool units_any(struct core *c, const struct ask *ask, bool entitled);
 
