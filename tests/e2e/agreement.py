@@ -3,6 +3,8 @@ story?  `disagreements(w)` compares them for one musterd (World of daemon_world.
 import os
 import time
 
+from daemon_world import PATIENCE
+
 GPU_GU = 126000
 GROUPS = ("/sys/fs/cgroup/muster", "/sys/fs/cgroup/unified/muster",
           "/sys/fs/cgroup/muster.slice/muster-tasks.slice")
@@ -190,7 +192,7 @@ def disagreements(w):
 
 def agree(t, w, what, seconds=30):
     """One line of TAP: within the time all tell the same, and the chain verifies."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * PATIENCE
     wrong = ["nothing was asked"]
     while wrong and time.monotonic() < deadline:
         wrong = disagreements(w)

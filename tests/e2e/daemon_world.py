@@ -13,6 +13,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "contract"))
 
+# What every wait is multiplied by: on a slow machine (an emulated one) all takes longer.
+PATIENCE = int(os.environ.get("MUSTER_PATIENCE", "1"))
+
 
 class Tap:
     def __init__(self):
@@ -39,12 +42,12 @@ class Tap:
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=30)
+        super().__init__("localhost", timeout=30 * PATIENCE)
         self.path = path
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(30)
+        self.sock.settimeout(30 * PATIENCE)
         self.sock.connect(self.path)
 
 
@@ -115,12 +118,12 @@ class World:
 
     def kill(self, number=signal.SIGKILL):
         self.process.send_signal(number)
-        self.process.wait(30)
+        self.process.wait(30 * PATIENCE)
 
     def stop(self):
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(30)
+            self.process.wait(30 * PATIENCE)
         return self.process.returncode if self.process is not None else None
 
     def end(self):
@@ -177,6 +180,7 @@ class World:
         return self.get(f"jobs/{job}")["state"]
 
     def until(self, what, name, seconds=20):
+        seconds *= PATIENCE
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if what():

@@ -5,6 +5,7 @@ import subprocess
 import time
 
 os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
+os.environ["MUSTER_PATIENCE"] = "10"  # the machine is emulated, on a host that may be busy
 
 
 def mount(kind, where, options="defaults"):

@@ -7,8 +7,9 @@ import os
 import random
 import subprocess
 import threading
+import time
 
-from daemon_world import Tap, World
+from daemon_world import PATIENCE, Tap, World
 from writelog import WriteLog
 
 POLICY = """
@@ -68,9 +69,15 @@ def write_the_log():
     mark("end")
     w.kill()
     print("# the log is written", flush=True)
-    w.until(lambda: sh("umount", STATE_AT, check=False).returncode == 0,
-            "the tasks that still run end", 300)
+    unmount(STATE_AT)
     sh("dmsetup", "remove", "logged")
+
+
+def unmount(where):
+    """Supervisors of tasks outlive their musterd, and work there until the task ends."""
+    deadline = time.monotonic() + 60 * PATIENCE
+    while sh("umount", where, check=time.monotonic() > deadline).returncode != 0:
+        time.sleep(0.2)
 
 
 def jobs_in(state):
@@ -103,7 +110,7 @@ def look(answered, start):
             return f"answered submissions are lost: {sorted(lost)}"
         return None if not start or starts(state) else "musterd does not start on it"
     finally:
-        sh("umount", POINT_AT)
+        unmount(POINT_AT)
 
 
 def choose(log):

@@ -2,6 +2,7 @@
 """In the machine: it goes down in the middle of running jobs, with nothing written back; after the
 boot the journal says what was lost, and the policy what becomes of it."""
 import os
+import termios
 import time
 
 from agreement import agree, records
@@ -49,7 +50,7 @@ def before(t):
     fd = os.open(KEPT, os.O_RDONLY)
     os.fsync(fd)
     print("# the machine goes down", flush=True)
-    time.sleep(1)
+    termios.tcdrain(1)
     with open("/proc/sysrq-trigger", "w") as f:
         f.write("b")
     time.sleep(60)
