@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import time
 
 from cli_cluster import play
 from cli_stories import holds, same, test, wait_for
@@ -20,6 +19,19 @@ def begin(c, *words, script=STEPS):
     return job
 
 
+def attached(p, streams):
+    """Its streams are open: of the events, and of standard output and error of each rank."""
+    def sockets():
+        count = 0
+        for fd in os.listdir('/proc/%d/fd' % p.pid):
+            try:
+                count += os.readlink('/proc/%d/fd/%s' % (p.pid, fd)).startswith('socket:')
+            except OSError:
+                continue  # closed meanwhile
+        return count
+    wait_for(lambda: sockets() >= streams)
+
+
 def go(c, *steps):
     for step in steps:
         c.write('go%d' % step, '')
@@ -29,9 +41,9 @@ def go(c, *steps):
 def from_now_to_the_end_with_the_jobs_status(c):
     job = begin(c)
     p = c.begin('attach', job)
-    time.sleep(1)
+    attached(p, 3)
     go(c, 1, 2, 3, 4, 5, 6)
-    out, err = p.communicate(timeout=30)
+    out, err = p.communicate(timeout=60)
     same((p.returncode, out), (5, '2\n3\n4\n5\n6\n'), err)
     holds(err, 'muster: job %s failed, status 5' % job)
 
@@ -43,11 +55,12 @@ def from_the_start_or_with_the_last_lines(c):
     wait_for(lambda: '3\n' in c.run('logs', job).stdout)
     whole = c.begin('attach', '--from-start', '--quiet', job)
     last = c.begin('attach', '-n', '1', job)
-    time.sleep(1)
+    attached(whole, 3)
+    attached(last, 3)
     go(c, 3, 4, 5, 6)
-    out, err = whole.communicate(timeout=30)
+    out, err = whole.communicate(timeout=60)
     same((whole.returncode, out, err), (5, '1\n2\n3\n4\n5\n6\n', ''))
-    out, err = last.communicate(timeout=30)
+    out, err = last.communicate(timeout=60)
     same((last.returncode, out), (5, '3\n4\n5\n6\n'), err)
 
 
@@ -55,9 +68,9 @@ def from_the_start_or_with_the_last_lines(c):
 def all_ranks_with_their_numbers(c):
     job = begin(c, '--tasks', '2', script='echo 1; while [ ! -e go1 ]; do sleep 0.05; done; echo $RANK')
     p = c.begin('attach', '--all', job)
-    time.sleep(1)
+    attached(p, 5)
     go(c, 1)
-    out, err = p.communicate(timeout=30)
+    out, err = p.communicate(timeout=60)
     same((p.returncode, sorted(out.splitlines())), (0, ['[0] 0', '[1] 1']), err)
 
 
@@ -66,9 +79,9 @@ def ctrl_c_leaves_the_job_alone(c):
     job = begin(c)
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         p = c.begin('attach', job)
-        time.sleep(0.5)
+        attached(p, 3)
         p.send_signal(sig)
-        _, err = p.communicate(timeout=10)
+        _, err = p.communicate(timeout=60)
         same(p.returncode, 0, err)
         holds(err, 'muster: job %s goes on; `muster attach %s`' % (job, job))
         same(c.state(job), 'running')
@@ -79,22 +92,23 @@ def ctrl_c_leaves_the_job_alone(c):
 def a_waiting_job_is_waited_for(c):
     job = c.submit('-q', 'a', '--hold', '--', 'echo', 'late')
     p = c.begin('attach', job)
-    time.sleep(0.5)
+    for line in p.stderr:
+        if 'job %s is held' % job in line:
+            break
     same(c.run('release', job).returncode, 0)
-    out, err = p.communicate(timeout=30)
+    out, err = p.communicate(timeout=60)
     same((p.returncode, out), (0, 'late\n'), err)
-    holds(err, 'job %s is held' % job)
 
 
 @test
 def a_new_attempt_is_shown_from_its_start(c):
-    job = begin(c, script='echo 1; trap "exit 0" TERM; while [ ! -e go1 ]; do sleep 0.05; done; echo end')
+    job = begin(c, script='trap "exit 0" TERM; echo 1; while [ ! -e go1 ]; do sleep 0.05; done; echo end')
     p = c.begin('attach', job)
-    time.sleep(1)
+    attached(p, 3)
     same(c.run('requeue', job).returncode, 0)
     wait_for(lambda: c.job(job)['attempt'] == 2 and c.state(job) == 'running')
     go(c, 1)
-    out, err = p.communicate(timeout=30)
+    out, err = p.communicate(timeout=60)
     same((p.returncode, out), (0, '1\nend\n'), err)
 
 
@@ -102,15 +116,14 @@ def a_new_attempt_is_shown_from_its_start(c):
 def a_killed_musterd_is_waited_for(c):
     job = begin(c)
     p = c.begin('attach', job)
-    time.sleep(1)
+    attached(p, 3)
     go(c, 1)
     same(p.stdout.readline(), '2\n')
     c.stop(signal.SIGKILL)
     go(c, 2, 3)
-    time.sleep(0.5)
     c.start()
     go(c, 4, 5, 6)
-    out, err = p.communicate(timeout=40)
+    out, err = p.communicate(timeout=60)
     same((p.returncode, out), (5, '3\n4\n5\n6\n'), err)
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from cli_stories import holds, same, tell, test, wait_for
@@ -34,7 +35,7 @@ class Case:
         more.setdefault('stdin', subprocess.DEVNULL)
         if 'input' in more:
             del more['stdin']
-        return subprocess.run([MUSTER, *words], env=env, cwd=self.folder, timeout=30,
+        return subprocess.run([MUSTER, *words], env=env, cwd=self.folder, timeout=60,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
     def start(self, *words, **more):
@@ -107,11 +108,14 @@ def an_answer_that_is_no_json_is_an_error(c):
 
 @test
 def a_slow_answer_is_a_timeout(c):
+    over = threading.Event()
+
     def slow(request):
-        time.sleep(2)
+        over.wait(60)
         return ok({'items': []})
     c.stub.on('GET', '/v1/jobs', slow)
     r = c.run('ps', '--timeout', '200ms')
+    over.set()
     same(r.returncode, 124)
     holds(r.stderr, 'muster: server.timeout: ')
 
@@ -411,7 +415,7 @@ def broken_events_go_on_after_the_last_one(c):
     p = c.start('journal', 'tail', '-f')
     wait_for(lambda: len(asked) >= 3)
     p.terminate()
-    out, _ = p.communicate(timeout=10)
+    out, _ = p.communicate(timeout=60)
     same([line.split('  ')[1] for line in out.splitlines()], ['one', 'two'])
     same(asked[:3], [None, '1', '2'])
 
@@ -455,7 +459,7 @@ def without_a_terminal_a_signal_cancels(c):
     p.send_signal(signal.SIGINT)
     wait_for(lambda: c.stub.asked('POST', '/v1/jobs/17/cancel'))
     c.stub.on('GET', '/v1/jobs/17', ok(ended('cancelled', 0, 15)))
-    _, err = p.communicate(timeout=10)
+    _, err = p.communicate(timeout=60)
     same(p.returncode, 143, err)
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import sys
-import time
 
 from cli_cluster import play
 from cli_stories import holds, same, test, wait_for
@@ -103,7 +102,7 @@ def ctrl_c_without_a_terminal_cancels(c):
     p = c.begin('run', '-q', 'a', '-g', '1', '--', 'sh', '-c', 'echo up; sleep 100')
     same(p.stdout.readline(), 'up\n')
     p.send_signal(signal.SIGINT)
-    _, err = p.communicate(timeout=30)
+    _, err = p.communicate(timeout=60)
     same(p.returncode, 128 + 15, err)
 
 
@@ -113,9 +112,8 @@ def a_killed_musterd_is_waited_for(c):
                 'for i in 1 2 3 4 5 6; do echo $i; sleep 0.5; done; exit 7')
     same(p.stdout.readline(), '1\n')
     c.stop(signal.SIGKILL)
-    time.sleep(0.5)
     c.start()
-    out, err = p.communicate(timeout=40)
+    out, err = p.communicate(timeout=60)
     same((p.returncode, out), (7, '2\n3\n4\n5\n6\n'), err)
 
 

@@ -22,13 +22,18 @@ class Screen:
         self.row = self.column = 0
         self.pending = self.raw = ''
         self.top, self.bottom = 0, rows - 1
+        ready, go = os.pipe()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            os.read(ready, 1)  # not before the settings and the size are known
             os.chdir(folder)
             os.execvpe(words[0], words, dict(env, TERM='vt100'))
         self.settings = termios.tcgetattr(self.fd)
         self.resize(rows, columns)
         self.status = None
+        os.write(go, b'x')
+        os.close(go)
+        os.close(ready)
 
     def clear(self):
         self.lines = [[' '] * self.columns for _ in range(self.rows)]
@@ -36,6 +41,7 @@ class Screen:
     def resize(self, rows, columns):
         self.rows, self.columns = rows, columns
         self.top, self.bottom = 0, rows - 1
+        self.row, self.column = min(self.row, rows - 1), min(self.column, columns)
         self.lines = [(line + [' '] * columns)[:columns] for line in self.lines[:rows]]
         self.lines += [[' '] * columns for _ in range(rows - len(self.lines))]
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
@@ -82,7 +88,10 @@ class Screen:
             self.column = min(max(self.column + one * {'C': 1, 'D': -1}.get(letter, 0), 0),
                               self.columns - 1)
         elif letter == 'r':
+            # the program may draw for a size that the screen has no longer
             self.top, self.bottom = (one - 1, n[1] - 1) if len(n) > 1 else (0, self.rows - 1)
+            self.bottom = min(self.bottom, self.rows - 1)
+            self.top = min(self.top, self.bottom)
             self.row = self.column = 0
         else:
             raise AssertionError('the screen does not know ESC [ %s %s' % (numbers, letter))
@@ -141,7 +150,7 @@ class Screen:
     def text(self):
         return '\n'.join(''.join(line).rstrip() for line in self.lines)
 
-    def shows(self, *parts, seconds=15):
+    def shows(self, *parts, seconds=60):
         """Wait until all parts are on the screen (a part that begins with ! until it is not)."""
         end = time.monotonic() + seconds
         while True:
@@ -151,7 +160,7 @@ class Screen:
             if time.monotonic() > end or not self.read(0.2):
                 raise AssertionError('%r is not shown:\n%s' % (parts, self.text()))
 
-    def ends(self, seconds=15):
+    def ends(self, seconds=60):
         """The exit status, as the shell has it."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -22,7 +22,8 @@ def holds(text, part):
     assert part in text, '%r is not in %r' % (part, text)
 
 
-def wait_for(condition, seconds=15):
+def wait_for(condition, seconds=60):
+    """A busy machine is slow: the limit is there to end what never happens."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -25,9 +25,14 @@ class Top(Screen):
         self.close()
 
 
-def child_of(pid):
+def children_of(pid):
     found = subprocess.run(['pgrep', '-P', str(pid)], stdout=subprocess.PIPE, text=True)
-    return int(found.stdout)
+    return [int(word) for word in found.stdout.split()]
+
+
+def child_of(pid):
+    child, = children_of(pid)
+    return child
 
 
 def clear(c):
@@ -134,9 +139,8 @@ def it_fits_any_size(c):
         top.shows(' nn ', 'INFO')
         for rows, columns in ((40, 160), (10, 40), (3, 20), (1, 10), (24, 80)):
             top.resize(rows, columns)
-            time.sleep(0.5)
+            top.clear()
             top.shows('muster top'[:columns])
-            assert all(len(line) <= columns for line in top.text().splitlines())
         top.shows(' nn ', 'QUEUE            POOL', 'q quit')
         top.resize(50, 200)
         top.shows('%s last' % last, 'it is held')
@@ -154,7 +158,7 @@ def musterd_goes_away_and_comes_back(c):
         c.stop(signal.SIGKILL)
         top.shows('musterd is away', 'stays')
         c.start()
-        top.shows('!musterd is away', 'stays', 'running', seconds=20)
+        top.shows('!musterd is away', 'stays', 'running')
         c.run('cancel', job)
         top.shows('no jobs')
         top.type('q')
@@ -200,9 +204,8 @@ def it_can_be_stopped_and_goes_on(c):
         shell.shows('hello')
         shell.type('clear; fg\r')
         shell.shows('q quit', '!hello')
-        time.sleep(1)
         shell.type('q')
-        time.sleep(1)
+        wait_for(lambda: shell.read(0.05) and not children_of(shell.pid))
         shell.type('echo rc=$?\r')
         shell.shows('rc=0')
     finally:
@@ -217,7 +220,7 @@ def colour_only_where_it_is_wanted(c):
         Screen.__init__(top, ['env', *('%s=%s' % pair for pair in env.items()), MUSTER, 'top'],
                         c.env, c.folder)
         with top:
-            end = time.monotonic() + 10
+            end = time.monotonic() + 60
             while 'show: all' not in top.raw and time.monotonic() < end:
                 top.read(0.2)
             same(re.search(r'\x1b\[3[0-7]m', top.raw) is not None, wanted, repr(top.raw))
