@@ -53,6 +53,12 @@ static struct omap_item *rightmost(struct omap_item *item)
     return item;
 }
 
+/* Is key behind all that there is?  Ids and times rise, so most new items are. */
+static bool is_behind(const struct omap *m, struct omap_key key)
+{
+    return m->last == NULL || omap_key_cmp(key, m->last->key) > 0;
+}
+
 /* Put item where old hangs; item may be NULL. */
 static void replace(struct omap *m, struct omap_item *old, struct omap_item *item)
 {
@@ -110,8 +116,9 @@ void omap_fini(struct omap *m)
 
 void *omap_put(struct omap *m, struct omap_key key, void *value)
 {
-    struct omap_item **at = &m->root;
-    struct omap_item *above = NULL;
+    bool behind = is_behind(m, key);
+    struct omap_item *above = behind ? m->last : NULL;
+    struct omap_item **at = behind && above != NULL ? &above->right : &m->root;
     struct omap_item *item;
 
     while (*at != NULL) {
@@ -126,12 +133,15 @@ void *omap_put(struct omap *m, struct omap_key key, void *value)
         above = *at;
         at = order < 0 ? &above->left : &above->right;
     }
-    item = mem_new(1, sizeof(*item));
+    item = mem_resize(NULL, 1, sizeof(*item));
     *item = (struct omap_item){.key = key, .value = value, .up = above, .heat = heat_of(key)};
     *at = item;
     m->count++;
     if (m->first == NULL || omap_key_cmp(key, m->first->key) < 0) {
         m->first = item;
+    }
+    if (behind) {
+        m->last = item;
     }
     while (item->up != NULL && item->heat > item->up->heat) {
         rise(m, item);
@@ -149,6 +159,9 @@ void *omap_remove(struct omap *m, struct omap_key key)
     }
     if (item == m->first) {
         m->first = omap_next(item);
+    }
+    if (item == m->last) {
+        m->last = omap_prev(item);
     }
     while (item->left != NULL && item->right != NULL) {
         rise(m, item->left->heat > item->right->heat ? item->left : item->right);
@@ -170,10 +183,17 @@ void *omap_get(const struct omap *m, struct omap_key key)
 struct omap_item *omap_find(const struct omap *m, struct omap_key key)
 {
     struct omap_item *item = m->root;
+    int order;
 
+    if (item == NULL || is_behind(m, key)) {
+        return NULL;
+    }
+    order = omap_key_cmp(key, m->first->key);
+    if (order <= 0) { /* what is oldest is looked for, and goes, most often */
+        return order == 0 ? m->first : NULL;
+    }
     while (item != NULL) {
-        int order = omap_key_cmp(key, item->key);
-
+        order = omap_key_cmp(key, item->key);
         if (order == 0) {
             break;
         }
@@ -205,7 +225,7 @@ struct omap_item *omap_first(const struct omap *m)
 
 struct omap_item *omap_last(const struct omap *m)
 {
-    return rightmost(m->root);
+    return m->last;
 }
 
 struct omap_item *omap_next(const struct omap_item *item)
@@ -247,6 +267,9 @@ const char *omap_check(const struct omap *m)
     }
     if (count != m->count) {
         return "count is the number of items";
+    }
+    if (m->last != last) {
+        return "last is the item with the greatest key";
     }
     return m->first == leftmost(m->root) ? NULL : "first is the item with the least key";
 }

@@ -4,13 +4,14 @@
  * `struct omap m = {0}` is an empty map; omap_fini ends it.  Keys compare by a, then b, then c; a
  * field that is not needed stays 0.  Values are the caller's.  An item stays where it is until it
  * is removed, so a walk may remove the item it stands on once it has asked for the next one. Cost:
- * put, remove and find are O(log n) expected, first is O(1), next O(1) amortised over a walk.
+ * put, remove and find are O(log n) expected, first and last are O(1), next O(1) amortised over a
+ * walk; to put behind the last and to take away the first or the last is O(1) expected.
  *
  * Invariants (omap_check):
  *   1. the keys of a walk rise strictly;
  *   2. no item is hotter than the one above it;
  *   3. count is the number of items;
- *   4. first is the item with the least key.
+ *   4. first is the item with the least key, last the one with the greatest.
  */
 #ifndef MUSTER_BASE_OMAP_H
 #define MUSTER_BASE_OMAP_H
@@ -34,6 +35,7 @@ struct omap_item {
 struct omap {
     struct omap_item *root;
     struct omap_item *first;
+    struct omap_item *last;
     size_t count;
 };
 

@@ -53,11 +53,10 @@ struct shape {
     int refs;
     struct arena *arena;
     const struct fact_job_submitted
-        *ask;  /* id, name, subject, spec are those of its first job: do not use */
+        *ask;  /* what makes shapes equal: without id, name and spec, subject only with shares */
     int queue; /* index of the leaf; kept by the core when the policy changes */
     bool elastic;
     int64_t hash;
-    char *text;          /* canonical, what makes shapes equal */
     struct shape *next;  /* of the same hash */
     struct omap waiting; /* by age, id */
     int64_t *need_gu;    /* by pool: see shape_need_gu */

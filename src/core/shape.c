@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/minmax.h"
+#include "core/alike.h"
 #include "core/codec.h"
 #include "core/place.h"
 #include "core/state.h"
@@ -31,7 +32,7 @@ static bool has_share(const struct fact_job_submitted *ask)
     return false;
 }
 
-static struct shape *shape_new(struct core *c, const struct fact_job_submitted *plain, char *text)
+static struct shape *shape_new(struct core *c, const struct fact_job_submitted *plain, int64_t hash)
 {
     struct shape *s = mem_new(1, sizeof(*s));
 
@@ -39,8 +40,7 @@ static struct shape *shape_new(struct core *c, const struct fact_job_submitted *
     s->arena = arena_make_sized(SHAPE_ARENA_BYTES);
     s->ask = codec_copy(fact_kind_schema(FACT_JOB_SUBMITTED), plain, s->arena);
     s->queue = queue_index(c->queues, plain->queue);
-    s->hash = shape_text_hash(text);
-    s->text = text;
+    s->hash = hash;
     for (size_t g = 0; g < plain->group_count; g++) {
         s->elastic = s->elastic || plain->groups[g].min_tasks < plain->groups[g].tasks;
     }
@@ -50,24 +50,22 @@ static struct shape *shape_new(struct core *c, const struct fact_job_submitted *
 
 struct shape *shape_take(struct core *c, const struct fact_job_submitted *ask)
 {
+    const struct schema *schema = fact_kind_schema(FACT_JOB_SUBMITTED);
     struct fact_job_submitted plain = *ask;
-    struct str text = {0};
     struct shape *s;
+    int64_t hash;
 
     plain.id = plain.array = plain.element = 0;
     plain.name = plain.spec = "";
     plain.subject = has_share(ask) ? ask->subject : ""; /* shares look at whose they are */
     plain.held = false;
-    codec_encode(fact_kind_schema(FACT_JOB_SUBMITTED), &plain, &text);
-    s = omap_get(&c->shapes, (struct omap_key){shape_text_hash(text.text), 0, 0});
-    while (s != NULL && strcmp(s->text, text.text) != 0) {
+    hash = alike_hash(schema, &plain);
+    s = omap_get(&c->shapes, (struct omap_key){hash, 0, 0});
+    while (s != NULL && !alike_same(schema, s->ask, &plain)) {
         s = s->next;
     }
-    if (s != NULL) {
-        str_fini(&text);
-    } else {
-        s = shape_new(c, &plain, mem_text_n(text.text, text.len)); /* without the room to grow */
-        str_fini(&text);
+    if (s == NULL) {
+        s = shape_new(c, &plain, hash);
     }
     s->refs++;
     return s;
@@ -101,7 +99,6 @@ void shape_unref(struct core *c, struct shape *s)
     unlink_shape(c, s);
     omap_fini(&s->waiting);
     arena_free(s->arena);
-    mem_free(s->text);
     mem_free(s->failed);
     mem_free(s->need_gu);
     mem_free(s->could);

@@ -48,7 +48,7 @@ struct core {
     struct omap jobs;         /* by id */
     VEC(int64_t) ended;       /* ids, oldest first */
     struct omap tokens;       /* by id: struct token */
-    struct omap shapes;       /* by hash of the text, chained; see shape.c */
+    struct omap shapes;       /* by hash of what is asked, chained; see shape.c */
     int64_t next_shape;
     int64_t generation; /* the last one given to a pool */
     int64_t

@@ -223,6 +223,9 @@ static void a_broken_invariant_is_named(void **state)
     omap_first(&m)->key.a = 1;
     m.root->heat = 0;
     assert_string_equal(omap_check(&m), "no item is hotter than the one above it");
+    m.root->heat = UINT64_MAX;
+    m.last = m.first;
+    assert_string_equal(omap_check(&m), "last is the item with the greatest key");
     omap_fini(&m);
 }
 
