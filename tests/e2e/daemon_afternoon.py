@@ -10,6 +10,7 @@ TRAINS = """
 trap 'echo saved > "$MUSTER_CHECKPOINT_DIR/.new"; mv "$MUSTER_CHECKPOINT_DIR/.new" \
 "$MUSTER_CHECKPOINT_DIR/step-$MUSTER_ATTEMPT"; exit 0' TERM
 ls "$MUSTER_CHECKPOINT_DIR"
+echo up
 while :; do sleep 0.1; done
 """
 
@@ -21,6 +22,7 @@ def borrow_and_reclaim(t, w):
     t.equal((shown["held_gpus"], shown["split"], shown["kind"]), ("32", "24+8", "mixed"),
             "32 GPUs start together: 24 reserved and 8 borrowed")
     t.equal(shown["simulated"], True, "on simulated GPUs, which it says")
+    w.until_says(research, "up", 4)
 
     applied = w.run("trap 'exit 0' TERM; while :; do sleep 0.1; done", queue="applied-ml", gpus=8,
                     tasks=2)
@@ -59,7 +61,7 @@ def twenty_people(t, w):
     jobs = [w.run("echo $CUDA_VISIBLE_DEVICES; trap 'exit 0' TERM; while :; do sleep 0.1; done",
                   queue="development", mig="1g.10gb") for _ in range(20)]
     for job in jobs:
-        w.until_state(job, "running")
+        w.until_says(job, "\n")
     cards = [g for g in w.get("gpus?node=n8")["items"] if g["holders"]]
     held = [s for g in cards for s in g["slices"] if s["held"]]
     t.equal((len(cards), len(held)), (3, 20), "twenty people share three cards in slices")

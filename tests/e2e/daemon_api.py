@@ -48,7 +48,7 @@ def dry_runs(t, w):
     t.ok(a["why"]["decision"]["text"], "and by which decision", a)
     a = w.post("jobs?dry_run=true", {"queue": "red", "gpus": 9, "command": ["true"]})
     t.equal((a.status, a["code"]), (422, "quota.over_pool"), "or why it could not", a)
-    ids = [w.run("sleep 60", gpus=6), w.run("sleep 60", gpus=6)]
+    ids = [w.run("sleep 600", gpus=6), w.run("sleep 600", gpus=6)]
     w.until_state(ids[0], "running")
     a = w.post("jobs?dry_run=true", {"queue": "red", "gpus": 6, "command": ["true"]})
     t.ok(a["would"] == "wait" and a["why"]["blockers"] and a["passes"] == [],
@@ -133,10 +133,10 @@ def policies(t, w):
     with open(w.state + "/people.json") as f:
         t.ok("eve" not in f.read(), "a check writes nobody down")
 
-    long = w.run("sleep 60", gpus=6)
+    long = w.run("sleep 600", gpus=6)
     w.until_state(long, "running")
     split = w.get(f"jobs/{long}")["split"]
-    waits = w.run("sleep 60", gpus=6)
+    waits = w.run("sleep 600", gpus=6)
     lower = text.replace("reserved: {main: 4}", "reserved: {main: 3}\n    limit: {main: 5}")
     plan = w.post("policy/plan", {"yaml": lower})
     t.ok({"what": "queues.red.quotas.main.limit_gu", "from": "none", "to": "5 GPUs"}
@@ -202,7 +202,7 @@ def views(t, w):
     t.equal((len(page["items"]), page["next"]), (3, "3"), "page by page")
     t.equal([g["slot"] for g in w.get("gpus?limit=3&cursor=" + page["next"])["items"]], [3, 4, 5],
             "the next page goes on")
-    job = w.run("sleep 60", gpus=6)
+    job = w.run("sleep 600", gpus=6)
     w.until_state(job, "running")
     q = {x["queue"]: x["pools"][0] for x in w.get("queues")["items"]}
     t.equal((q["red"]["used_gpus"], q["red"]["borrowed_gpus"], q["blue"]["lent_gpus"]),

@@ -60,12 +60,12 @@ def events(c, w):
 
 
 def run(t, w, c, policy):
-    research = w.run("sleep 50", queue="research", gpus=8, tasks=4)
+    research = w.run("sleep 600", queue="research", gpus=8, tasks=4)
     w.until_state(research, "running")
-    jobs = [research, w.run("sleep 50", queue="applied-ml", gpus=8, tasks=2),
-            w.run("sleep 50", queue="development", mig="1g.10gb"),
-            w.run("sleep 50", queue="research", share="0.5", hold=True)]
-    waiting = w.run("sleep 50", queue="applied-ml", gpus=8, tasks=5)
+    jobs = [research, w.run("sleep 600", queue="applied-ml", gpus=8, tasks=2),
+            w.run("sleep 600", queue="development", mig="1g.10gb"),
+            w.run("sleep 600", queue="research", share="0.5", hold=True)]
+    waiting = w.run("sleep 600", queue="applied-ml", gpus=8, tasks=5)
     w.until_state(waiting, "queued")
     w.until_state(jobs[2], "running")
     c.check("GET", "/v1/jobs", "jobs?all=true")

@@ -9,7 +9,7 @@ from daemon_world import Tap, World, play
 
 
 def freezes(t, w):
-    job = w.run("sleep 60", gpus=1)
+    job = w.run("sleep 600", gpus=1)
     w.until_state(job, "running")
     for _ in range(2):
         w.kill(signal.SIGABRT)
@@ -45,12 +45,12 @@ def refusals(t):
     os.mkdir(w.state, 0o755)
     os.chmod(w.state, 0o755)
     w.start(wait=False)
-    t.equal(w.process.wait(30), 1, "a state directory that others may read is refused")
+    t.equal(w.process.wait(60), 1, "a state directory that others may read is refused")
     t.ok("chmod 0700" in w.log_text(), "with what to do about it", w.log_text())
     w.end()
 
     w = World("pools: []\nqueues: [{name: q, wieght: 1}]\n").start(wait=False)
-    t.equal(w.process.wait(30), 2, "a wrong policy at the first start is refused")
+    t.equal(w.process.wait(60), 2, "a wrong policy at the first start is refused")
     t.ok("muster.yaml:2:20: queues.q.wieght: is not a setting of a queue" in w.log_text(),
          "with its place", w.log_text())
     w.end()
@@ -66,7 +66,7 @@ def full_disk(t):
         return
     try:
         w.start()
-        job = w.run("sleep 3", gpus=1)
+        job = w.run(f"while [ ! -e {w.dir}/go ]; do sleep 0.1; done", gpus=1)
         w.until_state(job, "running")
         try:
             with open(w.state + "/fill", "wb", buffering=0) as f:
@@ -77,6 +77,8 @@ def full_disk(t):
         a = w.submit(queue="red", command=["true"])
         t.equal((a.status, a["code"]), (507, "server.disk_full"), "a full disk takes no work", a)
         t.equal(w.state_of(job), "running", "what runs goes on, and is shown")
+        with open(w.dir + "/go", "w"):
+            pass
         w.until(lambda: "task_ended" in w.kinds(job), "the end is written")
         t.ok(True, "its end is still written down")
         os.unlink(w.state + "/fill")

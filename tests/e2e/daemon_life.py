@@ -2,7 +2,6 @@
 """musterd from start to stop: jobs run, are seen, and are found again after a kill."""
 import os
 import signal
-import time
 
 from daemon_world import Tap, World, play, shepherds_of
 
@@ -37,11 +36,10 @@ def runs_to_the_end(t, w):
 
 
 def survives_a_kill(t, w):
-    job = w.run("for i in $(seq 60); do echo $i; sleep 0.2; done", gpus=4)
+    job = w.run("for i in $(seq 6000); do echo $i; sleep 0.2; done", gpus=4)
     w.until_state(job, "running")
     before = w.get(f"jobs/{job}")["tasks"]
     w.kill()
-    time.sleep(0.3)
     w.start()
     t.equal(w.state_of(job), "running", "a running job is adopted after kill -9")
     t.equal(w.get(f"jobs/{job}")["tasks"], before, "with all it holds")
@@ -50,10 +48,13 @@ def survives_a_kill(t, w):
     t.ok(True, "and it goes on writing")
     t.equal(w.get(f"jobs/{job}")["attempt"], 1, "as the same attempt")
 
-    quick = w.run("sleep 1; exit 7", queue="blue", gpus=1, retries=0)
+    quick = w.run(f"while [ ! -e {w.dir}/go ]; do sleep 0.1; done; exit 7", queue="blue", gpus=1,
+                  retries=0)
     w.until_state(quick, "running")
     w.kill()
-    time.sleep(1.5)
+    with open(w.dir + "/go", "w"):
+        pass
+    w.until(lambda: not shepherds_of(f"{w.state}/attempts/{quick}."), "its supervisor has seen it end")
     w.start()
     w.until_state(quick, "failed")
     t.equal(w.get(f"jobs/{quick}")["exit"]["status"], 7, "an end that nobody watched is told")
@@ -78,7 +79,7 @@ def tells_what_holds(t, w):
 
 
 def stops_and_starts(t, w):
-    job = w.run("sleep 30", gpus=1)
+    job = w.run("sleep 600", gpus=1)
     w.until_state(job, "running")
     t.equal(w.stop(), 0, "SIGTERM stops musterd")
     w.start()
@@ -92,7 +93,7 @@ def stops_and_starts(t, w):
     second = World.__new__(World)
     second.__dict__.update(w.__dict__)
     second.start(wait=False)
-    t.equal(second.process.wait(30), 7, "a second musterd on the same state is refused")
+    t.equal(second.process.wait(60), 7, "a second musterd on the same state is refused")
     t.ok("belongs to a running process" in w.log_text(), "and says who has it")
     w.post(f"jobs/{job}/cancel")
     w.until_state(job, "cancelled")

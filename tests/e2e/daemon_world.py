@@ -42,12 +42,12 @@ class Tap:
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=30 * PATIENCE)
+        super().__init__("localhost", timeout=60 * PATIENCE)
         self.path = path
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(30 * PATIENCE)
+        self.sock.settimeout(60 * PATIENCE)
         self.sock.connect(self.path)
 
 
@@ -118,12 +118,12 @@ class World:
 
     def kill(self, number=signal.SIGKILL):
         self.process.send_signal(number)
-        self.process.wait(30 * PATIENCE)
+        self.process.wait(60 * PATIENCE)
 
     def stop(self):
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(30 * PATIENCE)
+            self.process.wait(60 * PATIENCE)
         return self.process.returncode if self.process is not None else None
 
     def end(self):
@@ -179,7 +179,7 @@ class World:
     def state_of(self, job):
         return self.get(f"jobs/{job}")["state"]
 
-    def until(self, what, name, seconds=20):
+    def until(self, what, name, seconds=60):
         seconds *= PATIENCE
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -188,9 +188,14 @@ class World:
             time.sleep(0.05)
         raise AssertionError(f"{name}: not within {seconds} s\n{self.log_text()}")
 
-    def until_state(self, job, *states, seconds=20):
+    def until_state(self, job, *states, seconds=60):
         self.until(lambda: self.state_of(job) in states, f"job {job} is {' or '.join(states)}",
                    seconds)
+
+    def until_says(self, job, text, tasks=1):
+        """Each of its tasks has written the text: more than `running`, which only means started."""
+        self.until(lambda: all(text in self.logs(job, f"?task={i}") for i in range(tasks)),
+                   f"job {job} says {text!r}")
 
     def logs(self, job, query=""):
         return self.get(f"jobs/{job}/logs{query}").text

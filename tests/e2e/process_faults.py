@@ -28,15 +28,8 @@ unknown_users: [red, blue]
 MIB = 1 << 20
 
 
-class Patient(World):
-    """On a host that is busy with other tests too."""
-
-    def until(self, what, name, seconds=20):
-        return super().until(what, name, 3 * seconds)
-
-
 def a_world():
-    w = Patient(POLICY)
+    w = World(POLICY)
     # In the command line of what runs, so that a process is ours even without an environment.
     w.token = f"9{os.getpid()}{random.randrange(10**6):06}"
     return w
@@ -143,7 +136,7 @@ def kills_of_supervisors(t, w):
         os.kill(pid, signal.SIGKILL)
     for job in jobs:
         w.until(lambda: attempt_of(w, job) == 2 and w.state_of(job) == "running",
-                f"job {job} runs again", 30)
+                f"job {job} runs again")
     t.ok(True, "tasks whose supervisors were killed are lost, and their jobs start again")
     agree(t, w, "nothing of the first attempts is left")
     # While musterd is away, too.
@@ -154,12 +147,12 @@ def kills_of_supervisors(t, w):
     w.start()
     for job in jobs:
         w.until(lambda: attempt_of(w, job) == 3 and w.state_of(job) == "running",
-                f"job {job} runs a third time", 30)
+                f"job {job} runs a third time")
     agree(t, w, "supervisors that died with musterd are found out when it is back")
     pid = supervisors(w)[f"{jobs[0]}.3.0.1"]
     os.kill(pid, signal.SIGSTOP)
     w.post(f"jobs/{jobs[0]}/cancel")
-    w.until_state(jobs[0], "cancelled", seconds=30)
+    w.until_state(jobs[0], "cancelled")
     t.ok(True, "a supervisor that is stopped does not hold up a cancel")
     cancel_all(w)
     agree(t, w, "and leaves nothing")
@@ -182,8 +175,8 @@ def kills_of_trees(t, w):
 # ---- jobs that misbehave ----
 
 def deaf_jobs(t, w):
-    job = w.run(f"trap '' TERM INT HUP; while :; do sleep 1.{w.token}; done", gpus=1)
-    w.until_state(job, "running")
+    job = w.run(f"trap '' TERM INT HUP; echo deaf; while :; do sleep 1.{w.token}; done", gpus=1)
+    w.until_says(job, "deaf")
     began = time.monotonic()
     w.post(f"jobs/{job}/cancel")
     w.until_state(job, "cancelled")
@@ -220,7 +213,7 @@ def fork_storm(t, w):
                 f"sleep 600.{w.token}", gpus=1)
     w.until_state(job, "running")
     w.post(f"jobs/{job}/cancel")
-    w.until_state(job, "cancelled", seconds=40)
+    w.until_state(job, "cancelled")
     agree(t, w, "a tree that forks while it is killed loses the race")
 
 
@@ -235,7 +228,7 @@ def floods(t, w):
                 "echo the end", gpus=1, output=w.dir + "/copy")
     began = time.monotonic()
     slowest = 0
-    while w.state_of(job) != "succeeded" and time.monotonic() < began + 120:
+    while w.state_of(job) != "succeeded" and time.monotonic() < began + 300:
         before = time.monotonic()
         w.get("version")
         slowest = max(slowest, time.monotonic() - before)
@@ -254,7 +247,7 @@ def floods(t, w):
     t.ok(size <= 64 * MIB + 4096 and "this file ends here" in end,
          "a file of its own ends at 64 MiB, and says so", size, end)
     os.unlink(w.dir + "/copy")
-    t.ok(slowest < 5, "musterd answers meanwhile", slowest)
+    t.ok(slowest < 20, "musterd answers meanwhile", slowest)
 
 
 def full_log_disk(t, w):
@@ -267,7 +260,7 @@ def full_log_disk(t, w):
         w.stop()
         w.start()  # the directory is opened at the start
         job = w.run("yes | head -c 20000000; exit 4", gpus=1, retries=0)
-        w.until_state(job, "failed", seconds=60)
+        w.until_state(job, "failed")
         t.equal(w.get(f"jobs/{job}")["exit"]["status"], 4,
                 "a job that fills the disk of its log ends as it would have")
         agree(t, w, "and all agree")

@@ -7,9 +7,8 @@ checkpoints and ends work inside.
 import os
 import random
 import subprocess
-import time
 
-from agreement import agree, processes
+from agreement import agree
 from daemon_world import Tap, World, play
 
 POLICY = """
@@ -79,19 +78,17 @@ def how_it_ends(t, w):
     t.equal(end["status"], 7, "its exit status is told", end)
     _, end, _ = output(w, "kill -KILL $$")
     t.equal(end["status"], 128 + 9, "a signal that ends it shows as 128 and its number", end)
-    script = (f"trap 'cat $MUSTER_PREEMPT_FILE; echo told; exit 0' TERM; "
+    script = (f"trap 'cat $MUSTER_PREEMPT_FILE; echo told; exit 0' TERM; echo up; "
               f"while :; do sleep 0.1; done; sleep 602.{w.token}")
     job = w.run(script, gpus=1, sandbox=True)
-    w.until_state(job, "running")
-    time.sleep(0.5)
+    w.until_says(job, "up\n")
     w.post(f"jobs/{job}/cancel")
     w.until_state(job, "cancelled")
-    said = w.logs(job)
+    said = w.logs(job).removeprefix("up\n")
     t.ok("told" in said and said[:1].isdigit(), "it hears its signal and reads its deadline", said)
     job = w.run(f"trap '' TERM; sleep 603.{w.token} & setsid env -i sleep 604.{w.token} & "
-                "wait; wait", gpus=1, sandbox=True)
-    w.until_state(job, "running")
-    w.until(lambda: len(processes(w)[0]) >= 3, "they are there")
+                "echo deaf; wait; wait", gpus=1, sandbox=True)
+    w.until_says(job, "deaf")
     w.post(f"jobs/{job}/cancel")
     w.until_state(job, "cancelled")
     agree(t, w, "the deaf are killed at the deadline, with all they started")
@@ -100,10 +97,9 @@ def how_it_ends(t, w):
 def a_preemption(t, w):
     job = w.run("trap 'echo s > $MUSTER_CHECKPOINT_DIR/n; mv $MUSTER_CHECKPOINT_DIR/n "
                 "$MUSTER_CHECKPOINT_DIR/step-1; exit 0' TERM; [ $MUSTER_ATTEMPT = 2 ] && "
-                "cat $MUSTER_CHECKPOINT_DIR/step-1 && exit 0; while :; do sleep 0.1; done",
+                "cat $MUSTER_CHECKPOINT_DIR/step-1 && exit 0; echo up; while :; do sleep 0.1; done",
                 gpus=8, queue="red", sandbox=True)
-    w.until_state(job, "running")
-    time.sleep(0.5)
+    w.until_says(job, "up")
     other = w.run("sleep 0.5", gpus=4, queue="blue")
     w.until_state(other, "succeeded")
     w.until_state(job, "succeeded")
@@ -118,11 +114,14 @@ def who_must(t, w):
 
 
 def a_restart(t, w):
-    job = w.run(f"sleep 2; cat $MUSTER_TOKEN_FILE | wc -c; test -S {w.socket} && echo there",
-                gpus=1, sandbox=True)
+    place = w.dir + "/work"
+    job = w.run(f"until [ -e go ]; do sleep 0.1; done; cat $MUSTER_TOKEN_FILE | wc -c; test -S {w.socket} && echo there",
+                gpus=1, sandbox=True, dir=place)
     w.until_state(job, "running")
     w.kill()
     w.start()
+    with open(place + "/go", "w"):
+        pass
     w.until_state(job, "succeeded")
     t.ok("there" in w.logs(job), "it outlives musterd, and sees the next one's socket", w.logs(job))
     agree(t, w, "and all agree")
