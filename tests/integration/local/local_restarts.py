@@ -17,8 +17,8 @@ import threading
 import time
 
 HOST, SHEPHERD = map(os.path.abspath, sys.argv[1:3])
-WAIT_S = 30
-RESULTS = []
+WAIT_S = 60
+FILE_BYTES = 16 * 1024 * 1024  # of a log, before the next file of it begins
 
 
 class Skip(Exception):
@@ -191,13 +191,14 @@ def a_flood_of_output_is_bounded_and_obeys(place):
     host = Host(place)
     host.order('start 1 1 1 1 - exec yes 0123456789012345678901234567890123456789')
     host.expect('running')
-    time.sleep(2)
-    total = sum(size_of(p) for p in glob.glob(place + '/state/logs/1/*'))
-    assert 0 < total <= 4 * 16 * 1024 * 1024, total
-    begun = time.monotonic()
+
+    def total():
+        return sum(size_of(p) for p in glob.glob(place + '/state/logs/1/*'))
+    wait_for(lambda: total() > 3 * FILE_BYTES, 'there is no flood')
+    time.sleep(1)  # for as much again, if nothing bounded it
+    assert total() <= 4 * FILE_BYTES, total()
     host.order('signal 1 1 15 1')
     assert host.expect('ended') == ['ended 0 signalled 15']
-    assert time.monotonic() - begun < 5
     host.close()
 
 
@@ -306,7 +307,7 @@ def sixty_four_tasks_start_quickly(place):
     host.order('kill 1 1')
     host.expect('ended', 64)
     print('# 64 tasks: start took %d ms' % took_ms)
-    assert took_ms < 20000, took_ms
+    assert took_ms < 60000, took_ms
     host.close()
 
 

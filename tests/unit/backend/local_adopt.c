@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static void start_running(struct fixture *f, const char *script)
 
 static void wait_gone(int64_t pid)
 {
-    for (int i = 0; i < 500 && lives(pid); i++) {
+    for (int i = 0; i < 6000 && lives(pid); i++) {
         usleep(10000);
     }
     assert_false(lives(pid));
@@ -61,11 +62,12 @@ static void a_running_task_is_adopted_and_obeys(void **state)
 {
     struct fixture *f = *state;
 
-    start_running(f, "trap 'exit 9' TERM; while :; do sleep 0.05; done");
+    start_running(f, "trap 'exit 9' TERM; touch $MUSTER_CHECKPOINT_DIR/up;"
+                     "while :; do sleep 0.05; done");
+    fixture_wait_file(f, fixture_path(f, "state/checkpoints/7/up"));
     fixture_restart(f);
     fixture_adopt(f, 1);
     fixture_wait(f, FACT_TASK_RUNNING, 0);
-    fixture_run_ms(f, 100);
     fixture_signal(f, (struct backend_signal){.number = SIGTERM, .deadline_ms = 1});
     assert_int_equal(fixture_wait(f, FACT_TASK_ENDED, 0)->status, 9);
 }
@@ -81,7 +83,6 @@ static void an_end_without_musterd_is_told_with_its_true_time(void **state)
     fixture_close(f);
     f->fact_count = 0;
     wait_gone(pid);
-    usleep(300000);
     fixture_open(f);
     fixture_adopt(f, 1);
     end = fixture_wait(f, FACT_TASK_ENDED, 0);
@@ -158,7 +159,7 @@ static void what_nobody_knows_is_stopped_and_removed_in_silence(void **state)
     child = child_pid(f);
     fixture_restart(f);
     fixture_adopt(f, 0);
-    for (int i = 0; i < 500 && access(fixture_path(f, "state/attempts/7.1"), F_OK) == 0; i++) {
+    for (int i = 0; i < 6000 && access(fixture_path(f, "state/attempts/7.1"), F_OK) == 0; i++) {
         fixture_run_ms(f, 10);
     }
     assert_int_not_equal(access(fixture_path(f, "state/attempts/7.1"), F_OK), 0);
@@ -183,15 +184,19 @@ static void a_checkpoint_made_without_musterd_is_told(void **state)
 {
     struct fixture *f = *state;
     int64_t before;
+    int go;
 
-    start_running(f, "sleep 0.2; cd $MUSTER_CHECKPOINT_DIR; echo 1 > .a; mv .a step-1; sleep 1000");
+    start_running(f, "cd $MUSTER_CHECKPOINT_DIR; while [ ! -e ../../go ]; do sleep 0.05; done;"
+                     "echo 1 > .a; mv .a step-1; sleep 1000");
     fixture_close(f);
     f->fact_count = 0;
-    for (int i = 0; i < 500 && access(fixture_path(f, "state/checkpoints/7/step-1"), F_OK) != 0;
+    go = open(fixture_path(f, "state/go"), O_CREAT | O_WRONLY, 0644);
+    assert_true(go >= 0);
+    close(go);
+    for (int i = 0; i < 6000 && access(fixture_path(f, "state/checkpoints/7/step-1"), F_OK) != 0;
          i++) {
         usleep(10000);
     }
-    usleep(50000);
     fixture_open(f);
     before = (int64_t)time(NULL) * 1000;
     fixture_adopt(f, 1);

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 #define TICK_MS 10
 
 static void put(char *to, size_t room, const char *text)
@@ -226,7 +226,7 @@ static int look_at_supervisors(struct fixture *f)
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *text;
 
-        for (int k = 0; k < 200 && supervisor_lives(found.gl_pathv[i]); k++) {
+        for (int k = 0; k < 3000 && supervisor_lives(found.gl_pathv[i]); k++) {
             fixture_run_ms(f, TICK_MS);
         }
         text = fixture_read(found.gl_pathv[i]);
@@ -249,7 +249,7 @@ int fixture_teardown(void **state)
     (void)f->backend->ops->kill(f->backend, f->job.job, f->job.attempt, NULL, 0, NULL);
     rc = look_at_supervisors(f);
     f->backend->ops->forget(f->backend, f->job.job, f->job.attempt);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 3000; i++) {
         char below[64];
 
         snprintf(below, sizeof(below), "state/attempts/%d.%d", (int)f->job.job,
