@@ -33,6 +33,7 @@ static int need_attempt(struct core *c, int64_t id, int64_t attempt, struct job 
 static int grant_all(const struct core *c, const struct fact_grant *from, size_t count,
                      lease_tasks *ret, struct err *err)
 {
+    vec_reserve_exact(ret, count);
     for (size_t i = 0; i < count; i++) {
         struct lease_task t;
         int rc = fold_grant(c, &from[i], &t, err);
@@ -57,22 +58,46 @@ static bool holds_task(const struct job *j, int32_t task)
     return false;
 }
 
+static void enter_task(struct core *c, struct job *j, struct lease_task *t)
+{
+    int64_t gu = load_task_gu(t);
+
+    t->step = t->step != 0 ? t->step : (int32_t)j->step;
+    load_put(c, j, t, LEDGER_HELD);
+    load_quota(c, j, j->pool, gu, false, 1);
+    j->leased_gu += gu;
+}
+
+/* No number is there twice, if they rise. */
+static bool is_rising(const lease_tasks *tasks)
+{
+    for (size_t i = 1; i < tasks->count; i++) {
+        if (tasks->items[i - 1].task >= tasks->items[i].task) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void add_tasks(struct core *c, struct job *j, lease_tasks *fresh)
 {
+    if (j->tasks.count == 0 && is_rising(fresh)) { /* a start: they are its tasks, as they lie */
+        vec_fini(&j->tasks);
+        memcpy(&j->tasks, fresh, sizeof(j->tasks));
+        for (size_t i = 0; i < j->tasks.count; i++) {
+            enter_task(c, j, &j->tasks.items[i]);
+        }
+        return;
+    }
     for (size_t i = 0; i < fresh->count; i++) {
         struct lease_task *t = &fresh->items[i];
-        int64_t gu;
 
         if (holds_task(j, t->task)) {
             mem_free(t->devices);
             continue;
         }
-        t->step = t->step != 0 ? t->step : (int32_t)j->step;
-        gu = load_task_gu(t);
         vec_push(&j->tasks, *t);
-        load_put(c, j, &j->tasks.items[j->tasks.count - 1], LEDGER_HELD);
-        load_quota(c, j, j->pool, gu, false, 1);
-        j->leased_gu += gu;
+        enter_task(c, j, &j->tasks.items[j->tasks.count - 1]);
     }
     vec_fini(fresh);
 }
@@ -93,6 +118,7 @@ static void begin_attempt(struct core *c, struct job *j, const struct fact_job_s
     j->ended_badly = j->ended_by_loss = j->refused = j->done_said = j->requeue_asked = false;
     j->fault_node = 0;
     vec_clear(&j->finished);
+    vec_clear(&j->passes);
 }
 
 int fold_started(struct core *c, const struct fact *f, struct err *err)
@@ -130,9 +156,10 @@ int fold_started(struct core *c, const struct fact *f, struct err *err)
     fold_broken(c, j, f->at_ms);
     j->reserved_gu = d->reserved_gu;
     j->borrowed_gu = d->borrowed_gu;
-    vec_clear(&j->passes);
     for (size_t i = 0; i < d->pass_count; i++) {
-        vec_push(&j->passes, d->passes[i]);
+        if (!job_has_passed(j, d->passes[i])) {
+            vec_push(&j->passes, d->passes[i]);
+        }
     }
     fold_reason(j, &d->why, f->seq);
     fold_index_job(c, j);

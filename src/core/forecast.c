@@ -463,15 +463,18 @@ static bool still_in_time(struct core *c, struct head *h, int64_t now_ms)
     return at > 0 && at <= h->start_ms;
 }
 
-/* The ask would delay the planned start: may it?  What could evict the head by its rank is no
- * victim for it, or the two would take turns: it delays it for good, but not to grow. */
+/* The ask would delay the planned start: may it?  Growth may not, or the two would take turns; nor
+ * is what could evict the head by its rank a victim for it: it delays it for good. */
 static bool pass(struct core *c, const struct ask *ask, const struct head *h, struct trial *t)
 {
-    if (units_could_evict(c, ask->job, h->job)) {
-        return !ask->growth;
+    if (ask->growth) {
+        return false;
     }
-    vec_push(&t->passes, h->job->id);
-    return !ask->job->ask->nonpreemptible;
+    if (!units_could_evict(c, ask->job, h->job)) {
+        vec_push(&t->passes, h->job->id);
+        return !ask->job->ask->nonpreemptible;
+    }
+    return true;
 }
 
 /* The tasks are on the ledgers: which heads would be delayed?  False: one that may not be. */

@@ -192,13 +192,21 @@ static int64_t share_free(const struct device *d)
     return d->size_gu - d->gu[LEDGER_HELD] - busy;
 }
 
-static bool share_memory_fits(const struct device *d, int64_t bytes)
+static int64_t share_memory_free(const struct device *d)
 {
     int64_t busy = d->memory[LEDGER_PROMISED] > d->memory[LEDGER_LEAVING]
                        ? d->memory[LEDGER_PROMISED]
                        : d->memory[LEDGER_LEAVING];
 
-    return bytes == 0 || d->memory_bytes - d->memory[LEDGER_HELD] - busy >= bytes;
+    return d->memory_bytes - d->memory[LEDGER_HELD] - busy;
+}
+
+int64_t pick_shares_in(const struct fact_group *want, int64_t gu, int64_t memory_bytes)
+{
+    int64_t by_gu = gu / want->share_gu;
+    int64_t bytes = want->share_memory_bytes;
+
+    return bytes > 0 ? min64(by_gu, memory_bytes / bytes) : by_gu;
 }
 
 /* Who may sit on one device is the pool's word; MPS is always one user. */
@@ -227,8 +235,7 @@ static bool share_fits(const struct core *c, const struct job *job, const struct
                        const struct device *d, const struct fact_group *want)
 {
     return device_open(n, d) && d->profile[0] == '\0' && !d->mig && d->whole == 0 &&
-           model_suits(d, want) && share_free(d) >= want->share_gu &&
-           share_memory_fits(d, want->share_memory_bytes) &&
+           model_suits(d, want) && pick_shares_in(want, share_free(d), share_memory_free(d)) > 0 &&
            share_company(c, job, d, want, n->pool);
 }
 
@@ -265,7 +272,8 @@ static int64_t shares_free(const struct core *c, const struct job *job, const st
 
     for (int i = 0; i < n->device_count; i++) {
         if (share_fits(c, job, n, &n->devices[i], want)) {
-            fits += share_free(&n->devices[i]) / want->share_gu;
+            fits += pick_shares_in(want, share_free(&n->devices[i]),
+                                   share_memory_free(&n->devices[i]));
         }
     }
     return fits;

@@ -18,6 +18,9 @@ int64_t pick_count(const struct core *c, const struct job *job, const struct nod
 bool pick_devices(struct core *c, const struct job *job, const struct node *n,
                   const struct fact_group *want, struct lease_task *ret);
 
+/* How many shares as the group asks for lie within so many units and bytes of one device. */
+int64_t pick_shares_in(const struct fact_group *want, int64_t gu, int64_t memory_bytes);
+
 /* Would the group leave less behind on a than on b?  Ties: the lower id. */
 bool pick_is_tighter(const struct node *a, const struct node *b, const struct fact_group *want);
 

@@ -212,9 +212,8 @@ static int64_t node_could(const struct core *c, const struct node *n, const stru
             fits += d->profile[0] != '\0'
                         ? 1
                         : slice_room(d->table, &empty, slice_profile_of(d->table, g->profile));
-        } else if (d->profile[0] == '\0' && g->share_gu > 0 && !d->mig &&
-                   g->share_memory_bytes <= d->memory_bytes) {
-            fits += GU_PER_GPU / g->share_gu;
+        } else if (d->profile[0] == '\0' && g->share_gu > 0 && !d->mig) {
+            fits += pick_shares_in(g, d->size_gu, d->memory_bytes);
         }
         cards += d->profile[0] == '\0';
     }

@@ -37,6 +37,7 @@
 
 #define DECISIONS_MAX 2000 /* in one millisecond */
 #define IDLE_MAX      1000 /* steps without a record */
+#define ATTEMPTS_MAX  1000 /* of one job */
 #ifdef MUSTER_AUDIT
 #define CHECK_EVERY   1
 #define COMPARE_EVERY 13
@@ -160,6 +161,9 @@ void life_watch(void *ctx, const struct fact *fact, const struct journal_record 
     l->result->records++;
     if (fact->kind == FACT_JOB_STARTED) {
         l->result->starts++;
+        if (fact_of(fact, JOB_STARTED)->attempt > ATTEMPTS_MAX) {
+            life_fail(l, "no rest", "a job is started and stopped again and again");
+        }
         if (grants_devices(fact_of(fact, JOB_STARTED))) {
             vec_push(&l->started, fact_of(fact, JOB_STARTED)->job);
         }
