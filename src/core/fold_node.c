@@ -176,17 +176,44 @@ static struct policy_label *copy_labels(struct arena *a, const struct policy_lab
     return to;
 }
 
-static void fill_device(struct device *d, const struct fact_device *from, struct arena *a)
+static const char *copy_text(struct arena *a, const char *text)
 {
-    d->slot = from->slot;
-    d->uuid = arena_text(a, from->uuid);
-    d->model = arena_text(a, from->model);
-    d->memory_bytes = from->memory_bytes;
-    d->profile = arena_text(a, from->profile);
-    d->mig = from->mig && from->profile[0] == '\0';
-    d->size_gu = device_size(from);
-    d->table = from->profile[0] == '\0' ? slice_table_of(from->model) : NULL;
-    d->out_reason = "";
+    return *text != '\0' ? arena_text(a, text) : "";
+}
+
+/* The cards of a node are mostly of one model: its name and table are those of the one before. */
+static void set_model(struct device *d, const struct device *before, const char *model,
+                      struct arena *a)
+{
+    if (before != NULL && strcmp(before->model, model) == 0) {
+        d->model = before->model;
+        d->table = before->table;
+    } else {
+        d->model = copy_text(a, model);
+        d->table = slice_table_of(model);
+    }
+}
+
+static void fill_devices(struct node *n, const struct fact_node_seen *seen)
+{
+    for (size_t i = 0; i < seen->device_count; i++) {
+        const struct fact_device *from = &seen->devices[i];
+        struct device *d = &n->devices[i];
+
+        d->slot = from->slot;
+        d->uuid = copy_text(n->arena, from->uuid);
+        set_model(d, i > 0 ? d - 1 : NULL, from->model, n->arena);
+        d->memory_bytes = from->memory_bytes;
+        d->profile = copy_text(n->arena, from->profile);
+        d->mig = from->mig && from->profile[0] == '\0';
+        d->size_gu = device_size(from);
+        d->out_reason = "";
+    }
+    for (int i = 0; i < n->device_count; i++) {
+        struct device *d = &n->devices[i];
+
+        d->table = d->profile[0] == '\0' ? d->table : NULL; /* an instance is not cut again */
+    }
 }
 
 static struct node *node_make(const struct fact_node_seen *seen)
@@ -208,9 +235,7 @@ static struct node *node_make(const struct fact_node_seen *seen)
     n->reason = "";
     n->device_count = (int)seen->device_count;
     n->devices = arena_new(n->arena, seen->device_count + 1, sizeof(n->devices[0]));
-    for (size_t i = 0; i < seen->device_count; i++) {
-        fill_device(&n->devices[i], &seen->devices[i], n->arena);
-    }
+    fill_devices(n, seen);
     return n;
 }
 

@@ -59,6 +59,23 @@ static void a_reset_gives_zeroed_memory_again(void **state)
     arena_free(a);
 }
 
+/* Wherever the block ends. */
+static void what_is_printed_fits_or_moves(void **state)
+{
+    (void)state;
+    for (size_t room = 0; room < 64; room++) {
+        struct arena *a = arena_make_sized(room);
+        char *text = arena_printf(a, "%s", "a text of 28 bytes, all told");
+        char *next = arena_text(a, "next");
+
+        assert_string_equal(text, "a text of 28 bytes, all told");
+        assert_string_equal(next, "next");
+        arena_reset(a);
+        assert_string_equal(arena_printf(a, "%d", 1234567), "1234567");
+        arena_free(a);
+    }
+}
+
 static void texts_are_copies(void **state)
 {
     struct arena *a = arena_make();
@@ -73,6 +90,8 @@ static void texts_are_copies(void **state)
     assert_string_equal(part, "abc");
     assert_int_equal(numbers[1], 2);
     assert_string_equal(arena_printf(a, "%s-%d", "n", 7), "n-7");
+    assert_string_equal(arena_join(a, (const char *const[]){"8", " GPUs", "", "!"}, 4), "8 GPUs!");
+    assert_string_equal(arena_join(a, NULL, 0), "");
     assert_string_equal(arena_text_n(a, NULL, 0), "");
     assert_non_null(arena_copy(a, NULL, 0));
     arena_free(a);
@@ -85,6 +104,7 @@ int main(void)
         cmocka_unit_test(more_than_a_block_fits),
         cmocka_unit_test(a_reset_gives_zeroed_memory_again),
         cmocka_unit_test(texts_are_copies),
+        cmocka_unit_test(what_is_printed_fits_or_moves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,22 @@ static void a_literal_with_commas_is_one_item(void **state)
     vec_fini(&v);
 }
 
+static void exact_room_is_no_more_than_asked(void **state)
+{
+    VEC(int) v = {0};
+
+    (void)state;
+    vec_reserve_exact(&v, 3);
+    assert_int_equal(v.room, 3);
+    vec_reserve_exact(&v, 2);
+    assert_int_equal(v.room, 3);
+    for (int i = 0; i < 20; i++) {
+        vec_push(&v, i);
+    }
+    assert_int_equal(v.items[19], 19);
+    vec_fini(&v);
+}
+
 static void reserved_room_does_not_move(void **state)
 {
     VEC(int) v = {0};
@@ -71,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_keep_their_order),
         cmocka_unit_test(a_literal_with_commas_is_one_item),
+        cmocka_unit_test(exact_room_is_no_more_than_asked),
         cmocka_unit_test(reserved_room_does_not_move),
     };
 
