@@ -23,18 +23,21 @@ int omap_key_cmp(struct omap_key a, struct omap_key b)
     return order != 0 ? order : cmp_int(a.c, b.c);
 }
 
-/* The finish of splitmix64: neighbouring keys get heats that have nothing to do with each other. */
-static uint64_t mix(uint64_t z)
+/* The finish of splitmix64: neighbouring keys get heats that have nothing to do with each other. It
+ * is cheaper to compute again than to keep: an item is a cache line. */
+static uint64_t heat_of(struct omap_key key)
 {
-    z += 0x9e3779b97f4a7c15U;
+    uint64_t z = (uint64_t)key.a + (uint64_t)key.b * 0x9e3779b97f4a7c15U +
+                 (uint64_t)key.c * 0xd1342543de82ef95U;
+
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31);
 }
 
-static uint64_t heat_of(struct omap_key key)
+static bool is_hotter(const struct omap_item *a, const struct omap_item *b)
 {
-    return mix((uint64_t)key.a + mix((uint64_t)key.b + mix((uint64_t)key.c)));
+    return heat_of(a->key) > heat_of(b->key);
 }
 
 static struct omap_item *leftmost(struct omap_item *item)
@@ -134,7 +137,7 @@ void *omap_put(struct omap *m, struct omap_key key, void *value)
         at = order < 0 ? &above->left : &above->right;
     }
     item = mem_resize(NULL, 1, sizeof(*item));
-    *item = (struct omap_item){.key = key, .value = value, .up = above, .heat = heat_of(key)};
+    *item = (struct omap_item){.key = key, .value = value, .up = above};
     *at = item;
     m->count++;
     if (m->first == NULL || omap_key_cmp(key, m->first->key) < 0) {
@@ -143,7 +146,7 @@ void *omap_put(struct omap *m, struct omap_key key, void *value)
     if (behind) {
         m->last = item;
     }
-    while (item->up != NULL && item->heat > item->up->heat) {
+    while (item->up != NULL && is_hotter(item, item->up)) {
         rise(m, item);
     }
     return NULL;
@@ -164,7 +167,7 @@ void *omap_remove(struct omap *m, struct omap_key key)
         m->last = omap_prev(item);
     }
     while (item->left != NULL && item->right != NULL) {
-        rise(m, item->left->heat > item->right->heat ? item->left : item->right);
+        rise(m, is_hotter(item->left, item->right) ? item->left : item->right);
     }
     replace(m, item, item->left != NULL ? item->left : item->right);
     value = item->value;
@@ -259,7 +262,7 @@ const char *omap_check(const struct omap *m)
         if (last != NULL && omap_key_cmp(last->key, i->key) >= 0) {
             return "the keys of a walk rise strictly";
         }
-        if (i->up != NULL && i->heat > i->up->heat) {
+        if (i->up != NULL && is_hotter(i, i->up)) {
             return "no item is hotter than the one above it";
         }
         last = i;

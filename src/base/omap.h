@@ -29,7 +29,6 @@ struct omap_item {
     struct omap_key key; /* read only */
     void *value;         /* may be set in place */
     struct omap_item *up, *left, *right;
-    uint64_t heat;
 };
 
 struct omap {

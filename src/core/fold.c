@@ -127,6 +127,7 @@ void core_free(struct core *c)
     vec_fini(&c->undo.items);
     vec_fini(&c->undo.layouts);
     omap_fini(&c->jobs);
+    idmap_fini(&c->job_of_id);
     omap_fini(&c->tokens);
     omap_fini(&c->shapes);
     omap_fini(&c->nominated);
@@ -144,7 +145,7 @@ void core_free(struct core *c)
 
 struct job *core_job(const struct core *c, int64_t id)
 {
-    return omap_get(&c->jobs, (struct omap_key){id, 0, 0});
+    return idmap_get(&c->job_of_id, id);
 }
 
 struct node *core_node(const struct core *c, int64_t id)

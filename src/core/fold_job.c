@@ -97,7 +97,7 @@ static void set_member(struct omap *set, struct omap_key key, struct job *j, boo
 {
     if (in) {
         omap_put(set, key, j);
-    } else {
+    } else if (set->count > 0) {
         omap_remove(set, key);
     }
 }
@@ -294,6 +294,7 @@ struct job *fold_job_new(struct core *c, const struct fact_job_submitted *ask)
     j->pool = -1;
     j->timed_in = -1;
     omap_put(&c->jobs, (struct omap_key){j->id, 0, 0}, j);
+    idmap_put(&c->job_of_id, j->id, j);
     return j;
 }
 

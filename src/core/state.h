@@ -8,6 +8,7 @@
 #define MUSTER_CORE_STATE_H
 
 #include "base/arena.h"
+#include "base/idmap.h"
 #include "base/omap.h"
 #include "base/quantity.h"
 #include "core/core.h"
@@ -45,7 +46,8 @@ struct core {
     struct queue_tree *queues;
     VEC(struct pool *) pools; /* as in the policy */
     VEC(struct node *) nodes; /* by id */
-    struct omap jobs;         /* by id */
+    struct omap jobs;         /* by id, for walks */
+    struct idmap job_of_id;   /* the same, to look one up */
     VEC(int64_t) ended;       /* ids, oldest first */
     struct omap tokens;       /* by id: struct token */
     struct omap shapes;       /* by hash of what is asked, chained; see shape.c */
