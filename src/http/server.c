@@ -31,6 +31,10 @@
  * each request. */
 #define CONNECTION_BYTES_MAX ((size_t)16 << 10)
 #define ACCEPT_MAX           64 /* of one turn of the loop */
+/* MHD_USE_NO_THREAD_SAFETY of libmicrohttpd 0.9.77 and later, which otherwise begins a connection
+ * that is added in its next turn, and then tells nobody if it could not.  Older releases begin it
+ * at once in any case, and do not look at this bit. */
+#define ONE_THREAD (1U << 19)
 
 struct server {
     struct exchange_env env;
@@ -318,7 +322,8 @@ static int start_mhd(struct server *s, struct err *err)
     const union MHD_DaemonInfo *info;
     unsigned idle_s = (unsigned)((s->config.idle_ms_max + 999) / 1000);
 
-    s->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME,
+    s->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+                                  ONE_THREAD,
                               0, NULL, NULL, on_request, s, MHD_OPTION_STRICT_FOR_CLIENT, 1,
                               MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES_MAX,
                               MHD_OPTION_CONNECTION_LIMIT, s->config.connections_max + 1,

@@ -60,12 +60,27 @@ static void a_table_aligns_its_columns(void **state)
                         "100 -       - -                    -    -\n");
 }
 
+/* Each run of spaces as one: what wide titles that are not shown do to the width of their columns
+ * differs between releases of libsmartcols. */
+static char *squeezed(char *text)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if (text[i] != ' ' || kept == 0 || text[kept - 1] != ' ') {
+            text[kept++] = text[i];
+        }
+    }
+    text[kept] = '\0';
+    return text;
+}
+
 static void titles_may_be_left_out_and_more_columns_shown(void **state)
 {
     (void)state;
-    assert_string_equal(show((struct view){.no_header = true, .format = VIEW_WIDE},
-                             "{\"items\":[{\"job\":\"1\",\"bytes\":1024}]}"),
-                        "1   -  - -  -    -     1Ki\n");
+    show((struct view){.no_header = true, .format = VIEW_WIDE},
+         "{\"items\":[{\"job\":\"1\",\"bytes\":1024}]}");
+    assert_string_equal(squeezed(shown), "1 - - - - - 1Ki\n");
 }
 
 static void names_stand_alone(void **state)
