@@ -6,6 +6,7 @@ folder.  MUSTER_NOCHECK leaves the unit tests out.  Usage: package_releases.py S
 import glob
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,14 @@ def make_builder(base, sources):
     return tree
 
 
+def trouble(log):
+    """What matters of the log of a build that failed; the whole lies beside the packages."""
+    lines = log.splitlines()
+    found = [line for line in lines if re.search(
+        r"^not ok|\[  FAILED|broken check|error:|\d+/\d+ .* (FAIL|ERROR|TIMEOUT) ", line)]
+    return found[:60] + lines[-15:]
+
+
 def build(t, root, sources, place, check):
     """Build in the root; the packages come to place."""
     shutil.rmtree(place, ignore_errors=True)
@@ -90,8 +99,10 @@ def build(t, root, sources, place, check):
     call("cp", "-a", sources, root.path("/tmp/src"))
     done = root.run("sh", "-c", "cd /tmp/src && exec " + " ".join(
         f"'{w}'" for w in build_command(check)), timeout=3000)
+    with open(place + ".log", "w") as f:
+        f.write(done.stdout)
     if not t.equal(done.returncode, 0, "the packages build" +
-                   (", and the unit tests pass there" if check else ""), done.stdout[-6000:]):
+                   (", and the unit tests pass there" if check else ""), *trouble(done.stdout)):
         return None
     t.equal(warnings_in(done.stdout), [], "without a warning")
     for name in os.listdir(root.path("/tmp")):

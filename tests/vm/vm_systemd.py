@@ -3,6 +3,8 @@
 """In the machine, under systemd: the unit starts and says so, its tasks are units of their own that
 outlive a restart, a kill, a stop and an upgrade of musterd, and limits and sandboxes hold in them."""
 import os
+import re
+import signal
 import subprocess
 
 from agreement import agree, processes
@@ -16,6 +18,7 @@ queues:
 cluster: {retries: 0, backoff: 1s}
 unknown_users: [red]
 """
+EXPOSURE = 3.2  # of 10, as doc/install.md says; tests/package/unit_file.py holds the same
 PROGRAMS = {"musterd": "/usr/local/sbin", "muster": "/usr/local/bin",
             "muster-shepherd": "/usr/local/libexec/muster"}
 
@@ -27,12 +30,16 @@ def sh(*argv, check=True):
     return done.stdout.strip()
 
 
+def shows(key):
+    return sh("systemctl", "show", "-P", key, "musterd")
+
+
 class Main:
     """Of World: the process of musterd, whose number systemd knows."""
 
     @property
     def pid(self):
-        return int(sh("systemctl", "show", "-P", "MainPID", "musterd"))
+        return int(shows("MainPID"))
 
 
 class Service(World):
@@ -84,7 +91,13 @@ def it_starts(t, w):
     sh("systemctl", "start", "musterd")  # returns when musterd says that it is ready
     t.equal(sh("systemctl", "is-active", "musterd"), "active", "the unit starts, and says so")
     t.ok(w.alive(), "then it answers")
+    w.until(lambda: shows("StatusText") == "Running.", "systemd knows its state")
     t.equal(status(w.process.pid, "NoNewPrivs"), "1", "musterd itself is hardened")
+    said = sh("systemd-analyze", "security", "--no-pager", "musterd", check=False)
+    score = re.search(r"exposure level for musterd.service: ([0-9.]+)", said)
+    t.ok(score and float(score[1]) <= EXPOSURE, f"its exposure is at most {EXPOSURE}", said[-300:])
+    print(f"# {sh('systemctl', '--version').splitlines()[0]}: exposure {score and score[1]}",
+          flush=True)
 
 
 def tasks_are_units(t, w):
@@ -114,6 +127,11 @@ def it_outlives(t, w, job, pid):
     sh("systemctl", "kill", "--kill-whom=main", "--signal=KILL", "musterd")
     w.until(lambda: w.process.pid not in (0, first), "systemd starts it again", 90)
     survives("kill -9, after which systemd starts musterd again")
+    hangs = w.process.pid
+    os.kill(hangs, signal.SIGSTOP)
+    w.until(lambda: w.process.pid not in (0, hangs), "the watchdog bites", 120)
+    t.equal(shows("NRestarts"), "2", "who hangs is ended by the watchdog, and started again")
+    survives("that")
     sh("systemctl", "stop", "musterd")
     t.ok(os.path.exists(f"/proc/{pid}"), "the task runs on while musterd is stopped")
     sh("systemctl", "start", "musterd")
