@@ -700,14 +700,15 @@ void scenario_result_fini(struct scenario_result *r)
 int scenario_update(const char *path, const struct scenario_result *r, struct err *err)
 {
     FILE *f = fopen(path, "we");
+    bool written;
 
     if (f == NULL) {
         return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
     }
-    if (fprintf(f, "%s%s---\n%s", str_text(&r->head),
-                r->head.len > 0 && r->head.text[r->head.len - 1] != '\n' ? "\n" : "",
-                str_text(&r->got)) < 0 ||
-        fclose(f) != 0) {
+    written = fprintf(f, "%s%s---\n%s", str_text(&r->head),
+                      r->head.len > 0 && r->head.text[r->head.len - 1] != '\n' ? "\n" : "",
+                      str_text(&r->got)) >= 0;
+    if (fclose(f) != 0 || !written) {
         return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
     }
     return 0;
