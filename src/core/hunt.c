@@ -14,7 +14,7 @@ void hunt_sort(unit_set *set, unit_order *by)
 
 /* ---- is a set lawful and sufficient? ---- */
 
-static int by_size(const void *a, const void *b)
+int hunt_by_size(const void *a, const void *b)
 {
     const struct claim_unit *x = *(const struct claim_unit *const *)a;
     const struct claim_unit *y = *(const struct claim_unit *const *)b;
@@ -48,39 +48,42 @@ bool hunt_would_shrink(struct hunt *h, const struct claim_unit *u, int64_t off_g
     return !over;
 }
 
+int hunt_cover(const struct hunt *h)
+{
+    return quota_cover_job(h->c->queues, h->ask->job->queue, h->ask->pool->index,
+                           h->ask->need_gu + h->leaving_gu, h->ask->job->ask->nonpreemptible);
+}
+
+bool hunt_take(struct hunt *h, const struct claim_unit *u, int cover)
+{
+    const struct queue_tree *t = h->c->queues;
+    int pool = h->ask->pool->index;
+    int common = queue_common(t, u->job->queue, h->ask->job->queue);
+
+    if (!u->passer && ((!h->ask->take && (cover < 0 || queue_covers(t, cover, u->job->queue))) ||
+                       !quota_over(t, pool, u->job->queue, common) || hunt_would_shrink(h, u, 0))) {
+        return false;
+    }
+    claim_drop_unit(h->c, u, pool);
+    return true;
+}
+
 /* Taking other queues' jobs the smallest first is lawful if any order is: in each queue and
  * ancestor the largest comes last, so what was taken before it is the least it can be. */
 static bool take_lawfully(struct hunt *h, unit_set *set)
 {
-    struct core *c = h->c;
-    int pool = h->ask->pool->index;
-    int leaf = h->ask->job->queue;
     int cover;
 
     for (size_t i = 0; i < set->count; i++) {
         if (set->items[i]->own) {
-            claim_drop_unit(c, set->items[i], pool);
+            claim_drop_unit(h->c, set->items[i], h->ask->pool->index);
         }
     }
-    cover = quota_cover_job(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu,
-                            h->ask->job->ask->nonpreemptible);
+    cover = hunt_cover(h);
     for (size_t i = 0; i < set->count; i++) {
-        const struct claim_unit *u = set->items[i];
-        int common;
-
-        if (u->own) {
-            continue;
+        if (!set->items[i]->own && !hunt_take(h, set->items[i], cover)) {
+            return false;
         }
-        common = queue_common(c->queues, u->job->queue, leaf);
-        if (!u->passer) {
-            if (!h->ask->take && (cover < 0 || queue_covers(c->queues, cover, u->job->queue))) {
-                return false;
-            }
-            if (!quota_over(c->queues, pool, u->job->queue, common) || hunt_would_shrink(h, u, 0)) {
-                return false;
-            }
-        }
-        claim_drop_unit(c, u, pool);
     }
     return true;
 }
@@ -145,8 +148,7 @@ static bool take_is_fair(struct hunt *h, const unit_set *set)
     return fair;
 }
 
-/* No set member twice: a whole job and its single tasks, or more tasks than its surplus. */
-static bool is_proper(const unit_set *set)
+bool hunt_is_proper(const unit_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
         const struct claim_unit *u = set->items[i];
@@ -179,24 +181,35 @@ static bool is_proper(const unit_set *set)
     return true;
 }
 
-/* Does the set work?  The ledgers are as before afterwards; ret_harm is what it would do. */
-bool hunt_works(struct hunt *h, unit_set *set, struct harm *ret_harm)
+bool hunt_suffices(struct hunt *h, const unit_set *set, struct harm *ret_harm)
 {
     struct core *c = h->c;
     size_t mark = load_mark(c);
     lease_tasks tasks = {0};
-    bool works = false;
+    bool does;
 
-    if (!is_proper(set)) {
+    if (!claim_quota_fits(c, h->ask) || !take_is_fair(h, set)) {
         return false;
     }
-    hunt_sort(set, by_size);
-    if (take_lawfully(h, set) && claim_quota_fits(c, h->ask) && take_is_fair(h, set)) {
-        *ret_harm = harm_of(c, h->ask, set->items, (int)set->count);
-        works = claim_place(c, h->ask, LEDGER_PROMISED, &tasks);
-    }
+    *ret_harm = harm_of(c, h->ask, set->items, (int)set->count);
+    does = claim_place(c, h->ask, LEDGER_PROMISED, &tasks);
     load_undo(c, mark);
     vec_fini(&tasks);
+    return does;
+}
+
+/* Does the set work?  The ledgers are as before afterwards; ret_harm is what it would do. */
+bool hunt_works(struct hunt *h, unit_set *set, struct harm *ret_harm)
+{
+    size_t mark = load_mark(h->c);
+    bool works;
+
+    if (!hunt_is_proper(set)) {
+        return false;
+    }
+    hunt_sort(set, hunt_by_size);
+    works = take_lawfully(h, set) && hunt_suffices(h, set, ret_harm);
+    load_undo(h->c, mark);
     return works;
 }
 

@@ -30,6 +30,17 @@ void hunt_sort(unit_set *set, unit_order *by);
 /* An elastic victim of another queue shrinks instead of going whole, where that would do; off_gu:
  * what of its surplus is off already. */
 bool hunt_would_shrink(struct hunt *h, const struct claim_unit *u, int64_t off_gu);
+/* No set member twice: a whole job and its single tasks, or more tasks than its surplus.  What is no
+ * proper set is part of none. */
+bool hunt_is_proper(const unit_set *set);
+/* The order in which victims of other queues are taken. */
+int hunt_by_size(const void *a, const void *b);
+/* The subtree that the claim comes out of, once the own victims are off the ledgers; -1 = none. */
+int hunt_cover(const struct hunt *h);
+/* Take a victim of another queue off the ledgers, if that is lawful after those that are off. */
+bool hunt_take(struct hunt *h, const struct claim_unit *u, int cover);
+/* The set is off the ledgers, which stay so: is there room, by the quota rules too? */
+bool hunt_suffices(struct hunt *h, const unit_set *set, struct harm *ret_harm);
 /* Does the set work?  The ledgers are as before afterwards; ret_harm is what it would do. */
 bool hunt_works(struct hunt *h, unit_set *set, struct harm *ret_harm);
 /* Remember a set that works, and in the end choose the one of least harm into best. */

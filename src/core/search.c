@@ -1,8 +1,9 @@
-/* claim_search: up to CLAIM_EXACT_MAX candidates all sets are tried, smallest first, without the
- * supersets of those that work; above, node by node for a claim of one task, and by greedy orders;
+/* claim_search: up to CLAIM_EXACT_MAX candidates all sets are tried (core/exact.c); above, node by
+ * node for a claim of one task, and by greedy orders;
  * where many jobs run, core/bid.c looks at a part of them.  Sums refuse what could never do. */
 #include "base/check.h"
 #include "core/bid.h"
+#include "core/exact.h"
 #include "core/greedy.h"
 #include "core/place.h"
 #include "core/state.h"
@@ -11,78 +12,10 @@
 
 #define NODES_TRIED_MAX 16
 
-/* ---- all sets ---- */
-
-static bool has_subset(const unsigned *good, int count, unsigned mask)
-{
-    for (int i = 0; i < count; i++) {
-        if ((good[i] & mask) == good[i]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Could the set free enough at all?  Cards and units are counted, nothing is placed. */
-static bool frees_enough(const struct hunt *h, const unit_set *set)
-{
-    int64_t free_gu = h->ask->pool->capacity_gu - h->ask->pool->taken_gu;
-
-    for (size_t i = 0; i < set->count; i++) {
-        free_gu += set->items[i]->gu;
-    }
-    return free_gu >= h->ask->need_gu;
-}
-
-/* The next larger number with as many bits set. */
-static unsigned next_of_size(unsigned mask)
-{
-    unsigned low = mask & (0U - mask);
-    unsigned ripple = mask + low;
-
-    return ripple | (((mask ^ ripple) >> 2) / low);
-}
-
-static void try_mask(struct hunt *h, const unit_set *from, unsigned mask, unit_set *set,
-                     unsigned *good, int *good_count)
-{
-    struct harm harm;
-
-    if (has_subset(good, *good_count, mask)) {
-        return; /* a member of it could stay */
-    }
-    vec_clear(set);
-    for (unsigned i = 0; i < from->count; i++) {
-        if ((mask >> i & 1) != 0) {
-            vec_push(set, from->items[i]);
-        }
-    }
-    if (frees_enough(h, set) && hunt_works(h, set, &harm)) {
-        good[(*good_count)++] = mask;
-        hunt_keep(h, set, &harm);
-    }
-}
-
-/* All sets, the smaller first. */
-static void try_all_sets(struct hunt *h, const unit_set *from)
-{
-    unsigned limit = 1U << from->count;
-    unsigned *good = arena_new(h->c->plan_arena, limit, sizeof(*good));
-    int good_count = 0;
-    unit_set set = {0};
-
-    for (unsigned size = 1; size <= from->count; size++) {
-        for (unsigned mask = (1U << size) - 1; mask < limit; mask = next_of_size(mask)) {
-            try_mask(h, from, mask, &set, good, &good_count);
-        }
-    }
-    vec_fini(&set);
-}
-
 void bid_try_units(struct hunt *h, const unit_set *units)
 {
     if (units->count <= CLAIM_EXACT_MAX) {
-        try_all_sets(h, units);
+        exact_try(h, units);
     } else {
         greedy_try(h, units);
     }
@@ -252,7 +185,7 @@ static void hunt_all(struct hunt *h)
         vec_push(&all, &h->units.items[i]);
     }
     if (all.count <= CLAIM_EXACT_MAX) {
-        try_all_sets(h, &all);
+        exact_try(h, &all);
         h->exact = true;
     } else {
         if (bid_one_task(h->ask)) {
