@@ -20,15 +20,17 @@ def begin(c, *words, script=STEPS):
 
 
 def attached(p, streams):
-    """Its streams are open: of the events, and of standard output and error of each rank."""
+    """It takes signals from a descriptor, and has opened its streams after that: of the events, and
+    of standard output and error of each rank."""
     def sockets():
-        count = 0
-        for fd in os.listdir('/proc/%d/fd' % p.pid):
+        kinds = []
+        for fd in sorted(map(int, os.listdir('/proc/%d/fd' % p.pid))):
             try:
-                count += os.readlink('/proc/%d/fd/%s' % (p.pid, fd)).startswith('socket:')
+                kinds.append(os.readlink('/proc/%d/fd/%d' % (p.pid, fd)).split(':[')[0])
             except OSError:
                 continue  # closed meanwhile
-        return count
+        signals = 'anon_inode'
+        return kinds[kinds.index(signals):].count('socket') if signals in kinds else 0
     wait_for(lambda: sockets() >= streams)
 
 
