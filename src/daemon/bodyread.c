@@ -34,101 +34,94 @@ void bodyread_fail(struct bodyread *r, enum err_code code, const char *name, con
     r->rc = err_set(&r->err, code, "%s%s%s", r->field, r->field[0] == '\0' ? "" : ": ", text);
 }
 
-void bodyread_known(struct bodyread *r, const json_t *o, const char *const *names)
+void bodyread_known(struct bodyread *r, const struct jsonin *o, const char *const *names)
 {
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)(uintptr_t)o, key, value)
-    {
+    for (const struct jsonin *v = jsonin_first(o); v != NULL; v = v->next) {
         size_t i = 0;
 
-        while (names[i] != NULL && strcmp(names[i], key) != 0) {
+        while (names[i] != NULL && (names[i][0] != v->key[0] || strcmp(names[i], v->key) != 0)) {
             i++;
         }
         if (names[i] == NULL) {
-            bodyread_fail(r, ERR_UNKNOWN_FIELD, key, "there is no such field");
+            bodyread_fail(r, ERR_UNKNOWN_FIELD, v->key, "there is no such field");
         }
     }
 }
 
-static const json_t *get(const json_t *o, const char *name)
+static const struct jsonin *get(const struct jsonin *o, const char *name)
 {
-    const json_t *v = json_object_get(o, name);
+    const struct jsonin *v = jsonin_get(o, name);
 
-    return json_is_null(v) ? NULL : v;
+    return jsonin_is(v, JSONIN_NULL) ? NULL : v;
 }
 
-const char *bodyread_text(struct bodyread *r, const json_t *o, const char *name, const char *usual)
+const char *bodyread_text(struct bodyread *r, const struct jsonin *o, const char *name,
+                          const char *usual)
 {
-    const json_t *v = get(o, name);
+    const struct jsonin *v = get(o, name);
 
     if (v == NULL) {
         return usual;
     }
-    if (!json_is_string(v)) {
+    if (!jsonin_is(v, JSONIN_TEXT)) {
         bodyread_fail(r, ERR_INVALID, name, "write a text");
         return usual;
     }
-    if (strlen(json_string_value(v)) != json_string_length(v)) {
-        bodyread_fail(r, ERR_INVALID, name, "has a NUL character, leave it out");
-        return usual;
-    }
-    return arena_text(r->arena, json_string_value(v));
+    return v->text;
 }
 
-bool bodyread_bool(struct bodyread *r, const json_t *o, const char *name, bool usual)
+bool bodyread_bool(struct bodyread *r, const struct jsonin *o, const char *name, bool usual)
 {
-    const json_t *v = get(o, name);
+    const struct jsonin *v = get(o, name);
 
     if (v == NULL) {
         return usual;
     }
-    if (!json_is_boolean(v)) {
+    if (v->kind != JSONIN_TRUE && v->kind != JSONIN_FALSE) {
         bodyread_fail(r, ERR_INVALID, name, "write true or false");
         return usual;
     }
-    return json_is_true(v);
+    return v->kind == JSONIN_TRUE;
 }
 
-int64_t bodyread_int(struct bodyread *r, const json_t *o, const char *name, int64_t min,
+int64_t bodyread_int(struct bodyread *r, const struct jsonin *o, const char *name, int64_t min,
                      int64_t max, int64_t usual)
 {
-    const json_t *v = get(o, name);
+    const struct jsonin *v = get(o, name);
 
     if (v == NULL) {
         return usual;
     }
-    if (!json_is_integer(v)) {
+    if (v->kind != JSONIN_INT) {
         bodyread_fail(r, ERR_INVALID, name, "write a whole number");
         return usual;
     }
-    if (json_integer_value(v) < min || json_integer_value(v) > max) {
-        bodyread_fail(r, ERR_RANGE, name, "is %lld, write %lld to %lld",
-                      (long long)json_integer_value(v), (long long)min, (long long)max);
+    if (v->number < min || v->number > max) {
+        bodyread_fail(r, ERR_RANGE, name, "is %lld, write %lld to %lld", (long long)v->number,
+                      (long long)min, (long long)max);
         return usual;
     }
-    return json_integer_value(v);
+    return v->number;
 }
 
 /* A quantity is text, or a whole number as a shorthand. */
-static const char *quantity_text(struct bodyread *r, const json_t *v, const char *name,
+static const char *quantity_text(struct bodyread *r, const struct jsonin *v, const char *name,
                                  const char *right)
 {
-    if (json_is_integer(v)) {
-        return arena_printf(r->arena, "%lld", (long long)json_integer_value(v));
+    if (v->kind == JSONIN_INT) {
+        return arena_printf(r->arena, "%lld", (long long)v->number);
     }
-    if (!json_is_string(v)) {
+    if (v->kind != JSONIN_TEXT) {
         bodyread_fail(r, ERR_INVALID, name, "%s", right);
         return NULL;
     }
-    return json_string_value(v);
+    return v->text;
 }
 
-static int64_t quantity(struct bodyread *r, const json_t *o, const char *name, const char *right,
-                        int (*parse)(const char *, int64_t *, struct err *))
+static int64_t quantity(struct bodyread *r, const struct jsonin *o, const char *name,
+                        const char *right, int (*parse)(const char *, int64_t *, struct err *))
 {
-    const json_t *v = get(o, name);
+    const struct jsonin *v = get(o, name);
     const char *text;
     struct err err;
     int64_t value = 0;
@@ -147,7 +140,7 @@ static int64_t quantity(struct bodyread *r, const json_t *o, const char *name, c
     return value;
 }
 
-int64_t bodyread_time(struct bodyread *r, const json_t *o, const char *name, int64_t usual)
+int64_t bodyread_time(struct bodyread *r, const struct jsonin *o, const char *name, int64_t usual)
 {
     return get(o, name) == NULL
                ? usual
@@ -155,17 +148,17 @@ int64_t bodyread_time(struct bodyread *r, const json_t *o, const char *name, int
                           quantity_duration);
 }
 
-int64_t bodyread_cpu(struct bodyread *r, const json_t *o, const char *name)
+int64_t bodyread_cpu(struct bodyread *r, const struct jsonin *o, const char *name)
 {
     return quantity(r, o, name, "write CPUs as 2, \"0.5\" or \"500m\"", quantity_cpu);
 }
 
-int64_t bodyread_bytes(struct bodyread *r, const json_t *o, const char *name)
+int64_t bodyread_bytes(struct bodyread *r, const struct jsonin *o, const char *name)
 {
     return quantity(r, o, name, "write bytes as \"512Mi\", \"64Gi\" or \"1Ti\"", quantity_bytes);
 }
 
-int64_t bodyread_share(struct bodyread *r, const json_t *o, const char *name)
+int64_t bodyread_share(struct bodyread *r, const struct jsonin *o, const char *name)
 {
     int64_t gu = quantity(r, o, name, "write a share as \"0.5\" or \"1/7\"", quantity_gpus);
 
@@ -175,34 +168,32 @@ int64_t bodyread_share(struct bodyread *r, const json_t *o, const char *name)
     return gu;
 }
 
-const char **bodyread_texts(struct bodyread *r, const json_t *o, const char *name, size_t max,
-                            size_t *ret_count)
+const char **bodyread_texts(struct bodyread *r, const struct jsonin *o, const char *name,
+                            size_t max, size_t *ret_count)
 {
-    const json_t *v = get(o, name);
+    const struct jsonin *v = get(o, name);
     const char **out;
-    size_t count = json_array_size(v);
+    size_t i = 0;
 
     *ret_count = 0;
     if (v == NULL) {
         return NULL;
     }
-    if (!json_is_array(v) || count > max) {
-        bodyread_fail(r, json_is_array(v) ? ERR_TOO_LARGE : ERR_INVALID, name,
+    if (v->kind != JSONIN_ARRAY || v->count > max) {
+        bodyread_fail(r, v->kind == JSONIN_ARRAY ? ERR_TOO_LARGE : ERR_INVALID, name,
                       "write a list of at most %zu texts", max);
         return NULL;
     }
-    out = arena_new(r->arena, count, sizeof(*out));
-    for (size_t i = 0; i < count; i++) {
-        const json_t *item = json_array_get(v, i);
-
-        if (!json_is_string(item) || strlen(json_string_value(item)) != json_string_length(item)) {
+    out = arena_new(r->arena, v->count, sizeof(*out));
+    for (const struct jsonin *item = v->first; item != NULL; item = item->next, i++) {
+        if (item->kind != JSONIN_TEXT) {
             bodyread_fail(r, ERR_INVALID, arena_printf(r->arena, "%s[%zu]", name, i),
                           "write a text");
             return NULL;
         }
-        out[i] = arena_text(r->arena, json_string_value(item));
+        out[i] = item->text;
     }
-    *ret_count = count;
+    *ret_count = i;
     return out;
 }
 

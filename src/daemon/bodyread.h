@@ -5,13 +5,13 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "http/jsonin.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct bodyread {
-    struct arena *arena; /* lent: texts and lists live in it */
+    struct arena *arena; /* lent: lists live in it; texts are those of the body, as long as it */
     int rc;              /* 0, or the code of the first failure */
     struct err err;
     const char *field; /* its path, "" = the body */
@@ -24,22 +24,23 @@ void bodyread_fail(struct bodyread *r, enum err_code code, const char *name, con
     PRINTF_LIKE(4, 5);
 
 /* Only these names (ends with NULL) are fields. */
-void bodyread_known(struct bodyread *r, const json_t *o, const char *const *names);
+void bodyread_known(struct bodyread *r, const struct jsonin *o, const char *const *names);
 
 /* Each gives usual where the field is not there (null is not there). */
-const char *bodyread_text(struct bodyread *r, const json_t *o, const char *name, const char *usual);
-bool bodyread_bool(struct bodyread *r, const json_t *o, const char *name, bool usual);
-int64_t bodyread_int(struct bodyread *r, const json_t *o, const char *name, int64_t min,
+const char *bodyread_text(struct bodyread *r, const struct jsonin *o, const char *name,
+                          const char *usual);
+bool bodyread_bool(struct bodyread *r, const struct jsonin *o, const char *name, bool usual);
+int64_t bodyread_int(struct bodyread *r, const struct jsonin *o, const char *name, int64_t min,
                      int64_t max, int64_t usual);
 /* "90s", or the number 0. */
-int64_t bodyread_time(struct bodyread *r, const json_t *o, const char *name, int64_t usual);
+int64_t bodyread_time(struct bodyread *r, const struct jsonin *o, const char *name, int64_t usual);
 /* Text or a whole number. */
-int64_t bodyread_cpu(struct bodyread *r, const json_t *o, const char *name);
-int64_t bodyread_bytes(struct bodyread *r, const json_t *o, const char *name);
-int64_t bodyread_share(struct bodyread *r, const json_t *o, const char *name);
+int64_t bodyread_cpu(struct bodyread *r, const struct jsonin *o, const char *name);
+int64_t bodyread_bytes(struct bodyread *r, const struct jsonin *o, const char *name);
+int64_t bodyread_share(struct bodyread *r, const struct jsonin *o, const char *name);
 /* A list of texts, at most max of them. */
-const char **bodyread_texts(struct bodyread *r, const json_t *o, const char *name, size_t max,
-                            size_t *ret_count);
+const char **bodyread_texts(struct bodyread *r, const struct jsonin *o, const char *name,
+                            size_t max, size_t *ret_count);
 
 struct asked;
 

@@ -84,14 +84,16 @@ void idempotency_free(struct idempotency *x)
     mem_free(x);
 }
 
-void idempotency_id_of(const char *subject, const char *key, const json_t *body,
-                       struct idempotency_id *ret)
+/* Bodies that differ in space and order only are the same, as they were for earlier releases. */
+void idempotency_id_of(const struct service_call *call, struct idempotency_id *ret)
 {
     CLEANUP(str_fini) struct str name = {0};
+    json_t *body = json_loadb(call->body_text, call->body_len, JSON_REJECT_DUPLICATES, NULL);
     char *text = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
 
-    CHECK(text != NULL);
-    str_addf(&name, "%s\n%s", subject, key);
+    CHECK(text != NULL); /* it was read before */
+    json_decref(body);
+    str_addf(&name, "%s\n%s", call->caller.subject, call->idempotency_key);
     hash_sha256_text(name.text, name.len, ret->key);
     hash_sha256_text(text, strlen(text), ret->body);
     mem_free(text);

@@ -21,8 +21,8 @@ struct idempotency_id { /* of a key and its owner, and of what was asked; hex */
     char body[65];
 };
 
-void idempotency_id_of(const char *subject, const char *key, const json_t *body,
-                       struct idempotency_id *ret);
+/* Of the caller, the key and the body of a call. */
+void idempotency_id_of(const struct service_call *call, struct idempotency_id *ret);
 /* KNOWN: *ret_answer is a new reference.  BUSY: it is on its way to the disk.  ERR_IDEMPOTENCY. */
 MUST_CHECK int idempotency_find(struct daemon *d, const struct idempotency_id *id,
                                 enum idempotency_state *ret, json_t **ret_answer, struct err *err);

@@ -166,7 +166,7 @@ static bool read_reason(const struct asked *a, struct arena *arena, const char *
         return true;
     }
     bodyread_init(&r, arena);
-    if (!json_is_object(a->call->body)) {
+    if (!jsonin_is(a->call->body, JSONIN_OBJECT)) {
         bodyread_fail(&r, ERR_INVALID, "", "write an object: {\"reason\": …}");
     } else {
         bodyread_known(&r, a->call->body, FIELDS);

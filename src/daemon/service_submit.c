@@ -133,7 +133,7 @@ static bool known_before(struct daemon *d, const struct asked *a, struct idempot
                       IDEMPOTENCY_KEY_MAX);
         return true;
     }
-    idempotency_id_of(a->call->caller.subject, a->call->idempotency_key, a->call->body, id);
+    idempotency_id_of(a->call, id);
     rc = idempotency_find(d, id, &state, &answer, &err);
     if (rc != 0) {
         answer_error(a, rc, &err, "");

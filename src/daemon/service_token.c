@@ -157,7 +157,7 @@ void service_token_create(struct daemon *d, const struct asked *a)
     if (!str_is_name(body.name)) {
         bodyread_fail(&r, ERR_INVALID, "name", "use 1 to 63 of a-z, 0-9 and -");
     }
-    if (r.rc == 0 && ttl == 0 && json_object_get(a->call->body, "ttl") != NULL) {
+    if (r.rc == 0 && ttl == 0 && jsonin_get(a->call->body, "ttl") != NULL) {
         bodyread_fail(&r, ERR_RANGE, "ttl", "is 0: leave it out for a token that does not end");
     }
     if (ttl > TTL_MS_MAX) {

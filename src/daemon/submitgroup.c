@@ -10,16 +10,16 @@ static const char *const SHORT[] = {SUBMITGROUP_FIELDS, NULL};
 static const char *const GROUP[] = {"name", SUBMITGROUP_FIELDS, NULL};
 static const char *const TOPOLOGY[] = {"required", "preferred", NULL};
 
-static void read_topology(struct bodyread *r, const json_t *o, struct fact_group *g)
+static void read_topology(struct bodyread *r, const struct jsonin *o, struct fact_group *g)
 {
-    const json_t *t = json_object_get(o, "topology");
+    const struct jsonin *t = jsonin_get(o, "topology");
     const char *path = r->path;
 
     g->required = g->preferred = "";
-    if (t == NULL || json_is_null(t)) {
+    if (t == NULL || t->kind == JSONIN_NULL) {
         return;
     }
-    if (!json_is_object(t)) {
+    if (t->kind != JSONIN_OBJECT) {
         bodyread_fail(r, ERR_INVALID, "topology",
                       "write {\"required\": LEVEL} or {\"preferred\": "
                       "LEVEL}");
@@ -32,29 +32,25 @@ static void read_topology(struct bodyread *r, const json_t *o, struct fact_group
     r->path = path;
 }
 
-static void read_labels(struct bodyread *r, const json_t *o, struct fact_group *g)
+static void read_labels(struct bodyread *r, const struct jsonin *o, struct fact_group *g)
 {
-    json_t *labels = json_object_get(o, "labels");
-    const char *key;
-    json_t *value;
+    const struct jsonin *labels = jsonin_get(o, "labels");
 
-    if (labels == NULL || json_is_null(labels)) {
+    if (labels == NULL || labels->kind == JSONIN_NULL) {
         return;
     }
-    if (!json_is_object(labels) || json_object_size(labels) > 64) {
+    if (labels->kind != JSONIN_OBJECT || labels->count > 64) {
         bodyread_fail(r, ERR_INVALID, "labels", "write at most 64 pairs: {\"key\": \"value\"}");
         return;
     }
-    g->labels = arena_new(r->arena, json_object_size(labels), sizeof(*g->labels));
-    json_object_foreach(labels, key, value)
-    {
-        if (!json_is_string(value)) {
-            bodyread_fail(r, ERR_INVALID, arena_printf(r->arena, "labels.%s", key), "write a text");
+    g->labels = arena_new(r->arena, labels->count, sizeof(*g->labels));
+    for (const struct jsonin *v = labels->first; v != NULL; v = v->next) {
+        if (v->kind != JSONIN_TEXT) {
+            bodyread_fail(r, ERR_INVALID, arena_printf(r->arena, "labels.%s", v->key),
+                          "write a text");
             return;
         }
-        g->labels[g->label_count++] =
-            (struct policy_label){arena_text(r->arena, key),
-                                  arena_text(r->arena, json_string_value(value))};
+        g->labels[g->label_count++] = (struct policy_label){v->key, v->text};
     }
 }
 
@@ -72,17 +68,18 @@ static void check_kind(struct bodyread *r, const struct fact_group *g)
     }
 }
 
-static void check_gpus_text(struct bodyread *r, const json_t *o)
+static void check_gpus_text(struct bodyread *r, const struct jsonin *o)
 {
-    const json_t *v = json_object_get(o, "gpus");
+    const struct jsonin *v = jsonin_get(o, "gpus");
 
-    if (v != NULL && !json_is_null(v) && !json_is_integer(v)) {
+    if (v != NULL && v->kind != JSONIN_NULL && v->kind != JSONIN_INT) {
         bodyread_fail(r, ERR_INVALID, "gpus",
                       "write a whole number; for a part of a GPU write share: \"0.5\" or mig");
     }
 }
 
-static void read_group(struct bodyread *r, const json_t *o, const char *name, struct fact_group *g)
+static void read_group(struct bodyread *r, const struct jsonin *o, const char *name,
+                       struct fact_group *g)
 {
     check_gpus_text(r, o);
     g->name = name;
@@ -110,31 +107,31 @@ static void read_group(struct bodyread *r, const json_t *o, const char *name, st
 }
 
 /* The two forms do not mix. */
-static void check_no_short_form(struct bodyread *r, const json_t *body)
+static void check_no_short_form(struct bodyread *r, const struct jsonin *body)
 {
     for (size_t i = 0; SHORT[i] != NULL; i++) {
-        if (json_object_get(body, SHORT[i]) != NULL) {
+        if (jsonin_get(body, SHORT[i]) != NULL) {
             bodyread_fail(r, ERR_INVALID, SHORT[i], "belongs into a group where there are groups");
         }
     }
 }
 
-static void read_groups(struct bodyread *r, const json_t *list, struct fact_job_submitted *ret)
+static void read_groups(struct bodyread *r, const struct jsonin *list,
+                        struct fact_job_submitted *ret)
 {
-    size_t count = json_array_size(list);
+    size_t count = jsonin_count(list);
+    const struct jsonin *o = jsonin_first(list);
     int64_t tasks = 0;
 
-    if (!json_is_array(list) || count == 0 || count > SUBMITJSON_GROUPS_MAX) {
+    if (list->kind != JSONIN_ARRAY || count == 0 || count > SUBMITJSON_GROUPS_MAX) {
         bodyread_fail(r, ERR_INVALID, "groups", "write a list of 1 to %d groups",
                       SUBMITJSON_GROUPS_MAX);
         return;
     }
     ret->groups = arena_new(r->arena, count, sizeof(*ret->groups));
-    for (size_t i = 0; i < count; i++) {
-        const json_t *o = json_array_get(list, i);
-
+    for (size_t i = 0; i < count; i++, o = o->next) {
         r->path = arena_printf(r->arena, "groups[%zu]", i);
-        if (!json_is_object(o)) {
+        if (o->kind != JSONIN_OBJECT) {
             bodyread_fail(r, ERR_INVALID, "", "write an object");
             break;
         }
@@ -151,11 +148,11 @@ static void read_groups(struct bodyread *r, const json_t *list, struct fact_job_
     }
 }
 
-void submitgroup_read(struct bodyread *r, const json_t *body, struct fact_job_submitted *ret)
+void submitgroup_read(struct bodyread *r, const struct jsonin *body, struct fact_job_submitted *ret)
 {
-    const json_t *groups = json_object_get(body, "groups");
+    const struct jsonin *groups = jsonin_get(body, "groups");
 
-    if (groups != NULL && !json_is_null(groups)) {
+    if (groups != NULL && groups->kind != JSONIN_NULL) {
         check_no_short_form(r, body);
         read_groups(r, groups, ret);
         return;

@@ -10,6 +10,7 @@
     "tasks", "min_tasks", "gpus", "mig", "slices", "share", "share_memory", "mps", "cpus",         \
         "memory", "model", "topology", "labels", "nodes"
 
-void submitgroup_read(struct bodyread *r, const json_t *body, struct fact_job_submitted *ret);
+void submitgroup_read(struct bodyread *r, const struct jsonin *body,
+                      struct fact_job_submitted *ret);
 
 #endif

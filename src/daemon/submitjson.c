@@ -26,7 +26,7 @@ static const struct {
 struct input {
     struct daemon *d;
     const struct service_caller *caller;
-    const json_t *body;
+    const struct jsonin *body;
     struct bodyread *r;
     struct submitjson *out;
 };
@@ -248,13 +248,13 @@ static void read_array(const struct input *in)
     }
 }
 
-bool submitjson_read(struct daemon *d, const struct service_caller *caller, const json_t *body,
-                     struct bodyread *r, struct submitjson *ret)
+bool submitjson_read(struct daemon *d, const struct service_caller *caller,
+                     const struct jsonin *body, struct bodyread *r, struct submitjson *ret)
 {
     struct input in = {.d = d, .caller = caller, .body = body, .r = r, .out = ret};
 
     memset(ret, 0, sizeof(*ret));
-    if (!json_is_object(body)) {
+    if (!jsonin_is(body, JSONIN_OBJECT)) {
         bodyread_fail(r, ERR_INVALID, "", "write an object: {\"queue\": …}");
         return false;
     }

@@ -25,9 +25,9 @@ struct submitjson {
     size_t element_count;
 };
 
-/* All of ret lives in r's arena, but spec, which is the caller's to free.  False: r says why, and
- * there is no spec. */
-bool submitjson_read(struct daemon *d, const struct service_caller *caller, const json_t *body,
-                     struct bodyread *r, struct submitjson *ret);
+/* All of ret lives in r's arena and the body, but spec, which is the caller's to free.  False: r
+ * says why, and there is no spec. */
+bool submitjson_read(struct daemon *d, const struct service_caller *caller,
+                     const struct jsonin *body, struct bodyread *r, struct submitjson *ret);
 
 #endif

@@ -39,36 +39,32 @@ static void add_field(struct str *s, const char *name, const char *text)
 }
 
 /* The environment is what the job says, and nothing of it may pretend to be ours. */
-static void add_env(struct bodyread *r, const json_t *body, struct str *out)
+static void add_env(struct bodyread *r, const struct jsonin *body, struct str *out)
 {
-    json_t *env = json_object_get(body, "env");
+    const struct jsonin *env = jsonin_get(body, "env");
     CLEANUP(str_fini) struct str pair = {0};
-    const char *key;
-    json_t *value;
 
-    if (env == NULL || json_is_null(env)) {
+    if (env == NULL || env->kind == JSONIN_NULL) {
         return;
     }
-    if (!json_is_object(env) || json_object_size(env) > SUBMITJSON_ENV_MAX) {
+    if (env->kind != JSONIN_OBJECT || env->count > SUBMITJSON_ENV_MAX) {
         bodyread_fail(r, ERR_INVALID, "env", "write at most %d pairs: {\"NAME\": \"value\"}",
                       SUBMITJSON_ENV_MAX);
         return;
     }
-    json_object_foreach(env, key, value)
-    {
-        if (!is_env_name(key) || strncmp(key, "MUSTER_", 7) == 0) {
-            fail_env(r, key, "use letters, digits and _, not beginning with a digit or MUSTER_");
-        } else if (!json_is_string(value) ||
-                   strlen(json_string_value(value)) != json_string_length(value)) {
-            fail_env(r, key, "write a text");
+    for (const struct jsonin *v = env->first; v != NULL; v = v->next) {
+        if (!is_env_name(v->key) || strncmp(v->key, "MUSTER_", 7) == 0) {
+            fail_env(r, v->key, "use letters, digits and _, not beginning with a digit or MUSTER_");
+        } else if (v->kind != JSONIN_TEXT) {
+            fail_env(r, v->key, "write a text");
         } else {
             if (pair.len > 0) {
                 str_add_char(out, ',');
             }
             str_clear(&pair);
-            str_add(&pair, key);
+            str_add_n(&pair, v->key, v->key_len);
             str_add_char(&pair, '=');
-            str_add_n(&pair, json_string_value(value), json_string_length(value));
+            str_add_n(&pair, v->text, v->len);
             str_add_json(out, pair.text, pair.len);
         }
     }
@@ -96,7 +92,8 @@ static const char *wrong_sign(const char *pattern)
 }
 
 /* Written as text at once: a tree of JSON made of it first costs more than all the rest. */
-void submitspec_read(struct bodyread *r, const json_t *body, const char *account, struct str *ret)
+void submitspec_read(struct bodyread *r, const struct jsonin *body, const char *account,
+                     struct str *ret)
 {
     size_t command_count = 0;
     size_t arg_count = 0;

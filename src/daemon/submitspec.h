@@ -11,7 +11,8 @@
 
 /* From the body of a submission; the text, an object, is added to ret (to be thrown away where r
  * failed). */
-void submitspec_read(struct bodyread *r, const json_t *body, const char *account, struct str *ret);
+void submitspec_read(struct bodyread *r, const struct jsonin *body, const char *account,
+                     struct str *ret);
 
 /* From the text in the content store to what a backend starts; all of ret lives in the arena. */
 MUST_CHECK int submitspec_parse(const char *text, size_t len, struct arena *arena,

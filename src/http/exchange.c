@@ -9,6 +9,7 @@
  */
 #include "http/exchange.h"
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -25,6 +26,12 @@
 
 #define DRAIN_BYTES_MAX ((size_t)4 << 20)
 
+/* What a usual request needs; and what is kept for the next ones: not what a large body made
+ * large, which can be 24 times its bytes. */
+#define ARENA_BYTES      ((size_t)4 << 10)
+#define SPARE_BODY_BYTES ((size_t)2 << 10)
+#define SPARE_MAX        256
+
 enum phase { READING, CALLING, WAITING, ANSWERED, SENDING };
 
 struct exchange {
@@ -36,14 +43,16 @@ struct exchange {
     bool suspended;
     int64_t began_us;
     int64_t queued_ms;
-    char *path; /* raw */
+    struct arena *arena;   /* of the path, the body and what was read from it */
+    struct exchange *next; /* of exchange_env.spare */
+    char *path;            /* raw */
     const char *query_text;
     struct route route; /* row -1 = none yet */
     struct request_query query;
     struct service_caller caller;
     struct str body;
-    size_t body_bytes; /* seen, kept or not */
-    json_t *json;
+    size_t body_bytes;       /* seen, kept or not */
+    const struct jsonin *in; /* the body, read */
     char request_id[REQUEST_ID_MAX + 1];
     char key[REQUEST_KEY_MAX + 1];
     struct service_call call;
@@ -54,10 +63,32 @@ struct exchange {
     int sent_status;
 };
 
+/* Memory is asked for a dozen times a request otherwise. */
+static struct exchange *take_spare(struct exchange_env *env)
+{
+    struct exchange *x = env->spare;
+    struct arena *arena;
+    struct str body;
+
+    if (x == NULL) {
+        x = mem_new(1, sizeof(*x));
+        x->arena = arena_make_sized(ARENA_BYTES);
+        return x;
+    }
+    env->spare = x->next;
+    env->spare_count--;
+    arena = x->arena;
+    body = x->body;
+    *x = (struct exchange){.arena = arena, .body = body};
+    arena_reset(x->arena);
+    str_clear(&x->body);
+    return x;
+}
+
 struct exchange *exchange_new(struct exchange_env *env, const struct auth_peer *peer,
                               struct MHD_Connection *connection, const char *uri)
 {
-    struct exchange *x = mem_new(1, sizeof(*x));
+    struct exchange *x = take_spare(env);
     char *mark;
 
     x->env = env;
@@ -65,7 +96,7 @@ struct exchange *exchange_new(struct exchange_env *env, const struct auth_peer *
     x->connection = connection;
     x->began_us = tally_clock_us();
     x->route.row = -1;
-    x->path = mem_text(uri);
+    x->path = arena_text(x->arena, uri);
     x->query_text = "";
     mark = strchr(x->path, '?');
     if (mark != NULL) {
@@ -77,7 +108,7 @@ struct exchange *exchange_new(struct exchange_env *env, const struct auth_peer *
     return x;
 }
 
-static void drop(struct exchange *x)
+static void clear(struct exchange *x)
 {
     feed_free(x->feed);
     if (x->answer.stream != NULL) {
@@ -85,28 +116,56 @@ static void drop(struct exchange *x)
     }
     json_decref(x->answer.json);
     mem_free(x->answer.text);
-    json_decref(x->json);
     auth_caller_fini(&x->caller);
     request_query_fini(&x->query);
-    str_fini(&x->body);
-    mem_free(x->path);
     mem_free(x->field);
+}
+
+static void destroy(struct exchange *x)
+{
+    arena_free(x->arena);
+    str_fini(&x->body);
     mem_free(x);
+}
+
+static void drop(struct exchange *x)
+{
+    clear(x);
+    destroy(x);
+}
+
+void exchange_env_fini(struct exchange_env *env)
+{
+    while (env->spare != NULL) {
+        struct exchange *x = env->spare;
+
+        env->spare = x->next;
+        destroy(x);
+    }
 }
 
 void exchange_free(struct exchange *x)
 {
+    struct exchange_env *env = x->env;
     bool stream = x->feed != NULL;
     int64_t took_us = tally_clock_us() - x->began_us;
 
-    tally_request(x->env->tally, x->route.row, x->sent_status, stream ? -1 : took_us);
+    tally_request(env->tally, x->route.row, x->sent_status, stream ? -1 : took_us);
     x->connection = NULL;
     x->env = NULL;
     feed_free(x->feed);
     x->feed = NULL;
-    if (x->phase != WAITING) {
-        drop(x);
+    if (x->phase == WAITING) {
+        return; /* its answer is still to come */
     }
+    if (x->body_bytes > SPARE_BODY_BYTES || env->spare_count == SPARE_MAX) {
+        drop(x);
+        return;
+    }
+    clear(x);
+    x->next = env->spare;
+    env->spare = x;
+    env->spare_count++;
 }
 
 /* The request is wrong; keep the first reason. */
@@ -292,10 +351,9 @@ static void read_body(struct exchange *x, const char *method)
                 "the body is \"%.80s\"; right is Content-Type: application/json, not encoded",
                 type != NULL ? type : "encoded");
         fail(x, &err, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "Content-Type");
-    } else if (request_body(x->body.text, x->body.len, &x->json, &err) != 0) {
+    } else if (request_body(x->body.text, x->body.len, x->arena, &x->in, &err) != 0) {
         fail(x, &err, 0, "");
     }
-    str_fini(&x->body);
 }
 
 static void add_headers(struct exchange *x, struct MHD_Response *r, const char *type)
@@ -438,7 +496,9 @@ static enum MHD_Result call_service(struct exchange *x)
         .caller = x->caller,
         .target = x->route.target,
         .param_count = x->query.count,
-        .body = x->json,
+        .body = x->in,
+        .body_text = str_text(&x->body),
+        .body_len = x->body.len,
         .idempotency_key = x->key,
         .request_id = x->request_id,
         .last_event_id = last_event_id != NULL ? last_event_id : "",

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct exchange;
+
 /* What all exchanges of a server share; must live as long as they, or until exchange_free. */
 struct exchange_env {
     const struct service *service;
@@ -32,9 +34,12 @@ struct exchange_env {
     bool stopping; /* answer with Connection: close */
     uint32_t id_seed;
     uint64_t id_next;
+    struct exchange *spare; /* of requests that are over, to be used again */
+    int spare_count;
 };
 
-struct exchange;
+/* Free what is kept for other requests; there are none any more. */
+void exchange_env_fini(struct exchange_env *env);
 
 /* uri is as the client wrote it, with its query. */
 struct exchange *exchange_new(struct exchange_env *env, const struct auth_peer *peer,

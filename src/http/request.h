@@ -6,9 +6,9 @@
 #define MUSTER_HTTP_REQUEST_H
 
 #include "base/err.h"
+#include "http/jsonin.h"
 #include "http/service.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,9 +32,10 @@ MUST_CHECK int request_decode(const char *from, size_t len, bool plus, char *ret
 MUST_CHECK int request_query(const char *text, struct request_query *ret, struct err *err);
 void request_query_fini(struct request_query *q);
 
-/* One JSON object.  ERR_SYNTAX says line:column; ERR_INVALID: JSON, but not an object; ERR_RANGE:
- * nested deeper than REQUEST_DEPTH_MAX.  The caller owns the result (json_decref). */
-MUST_CHECK int request_body(const char *bytes, size_t len, json_t **ret, struct err *err);
+/* One JSON object, which lives in the arena.  ERR_SYNTAX says line:column; ERR_INVALID: JSON, but
+ * not an object; ERR_RANGE: nested deeper than REQUEST_DEPTH_MAX. */
+MUST_CHECK int request_body(const char *bytes, size_t len, struct arena *arena,
+                            const struct jsonin **ret, struct err *err);
 
 /* NULL, "application/json", with or without charset=utf-8. */
 bool request_is_json(const char *content_type);

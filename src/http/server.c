@@ -441,6 +441,7 @@ void server_free(struct server *s)
         MHD_stop_daemon(s->mhd);
     }
     CHECK(s->conns.count == 0);
+    exchange_env_fini(&s->env);
     tally_free(s->env.tally);
     mem_free(s);
 }

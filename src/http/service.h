@@ -8,6 +8,7 @@
 #define MUSTER_HTTP_SERVICE_H
 
 #include "base/err.h"
+#include "http/jsonin.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -92,7 +93,9 @@ struct service_call { /* lent until done is called */
     struct service_param
         params[SERVICE_PARAM_MAX]; /* of the query; unknown ones are the op's to refuse */
     size_t param_count;
-    const json_t *body;          /* NULL = none */
+    const struct jsonin *body; /* an object; NULL = none */
+    const char *body_text;     /* the same as it came */
+    size_t body_len;
     const char *idempotency_key; /* "" = none */
     const char *request_id;
     const char *last_event_id; /* of EVENTS, the header as it came; "" = none */

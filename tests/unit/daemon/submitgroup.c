@@ -19,14 +19,13 @@ struct reading {
 
 static void read_text(struct reading *x, const char *text)
 {
-    json_t *body = json_loads(text, 0, NULL);
+    const struct jsonin *body = NULL;
 
     memset(x, 0, sizeof(*x));
-    assert_non_null(body);
     x->arena = arena_make();
+    assert_int_equal(jsonin_read(text, strlen(text), 8, x->arena, &body), JSONIN_GOOD);
     bodyread_init(&x->r, x->arena);
     submitgroup_read(&x->r, body, &x->fact);
-    json_decref(body);
 }
 
 static void refused(const char *text, const char *field, const char *wanted)

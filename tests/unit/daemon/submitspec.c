@@ -13,13 +13,12 @@
 
 static char *read_text(struct bodyread *r, struct arena *arena, const char *text)
 {
-    json_t *body = json_loads(text, JSON_ALLOW_NUL, NULL);
+    const struct jsonin *body = NULL;
     struct str spec = {0};
 
-    assert_non_null(body);
+    assert_int_equal(jsonin_read(text, strlen(text), 8, arena, &body), JSONIN_GOOD);
     bodyread_init(r, arena);
     submitspec_read(r, body, "alice", &spec);
-    json_decref(body);
     return str_take(&spec);
 }
 
@@ -86,7 +85,6 @@ static void what_makes_no_process_is_refused(void **state)
     refused("{\"command\": [\"x\"], \"env\": {\"1X\": \"\"}}", "env.1X");
     refused("{\"command\": [\"x\"], \"env\": {\"MUSTER_JOB\": \"\"}}", "env.MUSTER_JOB");
     refused("{\"command\": [\"x\"], \"env\": {\"A\": 1}}", "env.A");
-    refused("{\"command\": [\"x\\u0000y\"]}", "command[0]");
 }
 
 static void a_damaged_spec_is_told(void **state)

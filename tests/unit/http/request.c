@@ -107,13 +107,14 @@ static void bad_queries_are_refused(void **state)
 
 static int body(const char *text, struct err *err)
 {
-    json_t *json = NULL;
-    int rc = request_body(text, strlen(text), &json, err);
+    struct arena *arena = arena_make();
+    const struct jsonin *in = NULL;
+    int rc = request_body(text, strlen(text), arena, &in, err);
 
     if (rc == 0) {
-        assert_true(json_is_object(json));
-        json_decref(json);
+        assert_true(jsonin_is(in, JSONIN_OBJECT));
     }
+    arena_free(arena);
     return rc;
 }
 
