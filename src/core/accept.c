@@ -211,8 +211,7 @@ static int check_capacity(const struct core *c, const struct policy *p, struct e
 /* What is in use stays: a queue with jobs, a pool with nodes or leases. */
 static int check_in_use(const struct core *c, const struct policy *p, struct err *err)
 {
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        const struct job *j = i->value;
+    for (const struct job *j = c->first_job; j != NULL; j = j->next) {
         const struct policy_queue *q = queue_of(p, j->queue_id);
         bool inner = false;
 

@@ -1,16 +1,17 @@
-/* alike - do two structs say the same?  By the tables of core/schema.h: alike_same holds just where
- * the canonical texts of both are equal, without writing either. */
+/* alike - do two submissions ask the same?  Whose they are and what they are called (id, array,
+ * element, name, spec, held) makes no difference, nor does the subject, unless they ask for a share
+ * of a device: who sits there looks at whose shares they are. */
 #ifndef MUSTER_CORE_ALIKE_H
 #define MUSTER_CORE_ALIKE_H
 
-#include "core/schema.h"
+#include "core/fact.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+/* Equal for all that ask the same, on every machine; >= 0. */
+int64_t alike_hash(const struct fact_job_submitted *ask);
 
-/* Equal for structs that say the same, on every machine; >= 0. */
-int64_t alike_hash(const struct schema *schema, const void *value);
+bool alike_same(const struct fact_job_submitted *a, const struct fact_job_submitted *b);
 
-bool alike_same(const struct schema *schema, const void *a, const void *b);
+/* *ask without what makes no difference; its parts are lent. */
+struct fact_job_submitted alike_plain(const struct fact_job_submitted *ask);
 
 #endif

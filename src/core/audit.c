@@ -82,9 +82,7 @@ static const char *check_devices(const struct core *c, struct arena *a)
         by_node[i] =
             arena_new(a, (size_t)c->nodes.items[i]->device_count + 1, sizeof(struct tally));
     }
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        const struct job *j = i->value;
-
+    for (const struct job *j = c->first_job; j != NULL; j = j->next) {
         count_tasks(c, &j->tasks, false, by_node);
         if (j->nomination.is) {
             count_tasks(c, &j->nomination.tasks, true, by_node);
@@ -163,9 +161,7 @@ static const char *check_queues(const struct core *c, int pool, struct arena *a)
     struct queue_quota *sums = arena_new(a, (size_t)t->count + 1, sizeof(*sums));
     int64_t unused = 0;
 
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        const struct job *j = i->value;
-
+    for (const struct job *j = c->first_job; j != NULL; j = j->next) {
         add_usage(j, pool, &sums[j->queue < 0 ? t->count : j->queue]);
     }
     for (int q = t->count - 1; q >= 0; q--) {
@@ -223,13 +219,13 @@ static const char *check_jobs(const struct core *c, struct arena *a)
 {
     int64_t waiting = 0;
 
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        const char *bad = check_job(i->value, a);
+    for (const struct job *j = c->first_job; j != NULL; j = j->next) {
+        const char *bad = check_job(j, a);
 
         if (bad != NULL) {
             return bad;
         }
-        waiting += job_is_waiting(i->value);
+        waiting += job_is_waiting(j);
     }
     return waiting != c->waiting_count ? "the waiting jobs do not add up" : NULL;
 }

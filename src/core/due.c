@@ -249,8 +249,7 @@ static void job_due_now(struct core *c, const struct job *j, int64_t now_ms)
 
 static void stop_on_node(struct core *c, const struct node *n, int64_t now_ms)
 {
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        const struct job *j = i->value;
+    for (const struct job *j = c->first_job; j != NULL; j = j->next) {
         bool there = false;
 
         for (size_t k = 0; job_is_active(j) && !j->stop.told && k < j->tasks.count; k++) {

@@ -108,8 +108,8 @@ void core_free(struct core *c)
     if (c == NULL) {
         return;
     }
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        fold_job_free(c, i->value);
+    while (c->first_job != NULL) {
+        fold_job_free(c, c->first_job);
     }
     for (struct omap_item *i = omap_first(&c->tokens); i != NULL; i = omap_next(i)) {
         arena_free(((struct token *)i->value)->arena);
@@ -126,7 +126,6 @@ void core_free(struct core *c)
     vec_fini(&c->heads);
     vec_fini(&c->undo.items);
     vec_fini(&c->undo.layouts);
-    omap_fini(&c->jobs);
     idmap_fini(&c->job_of_id);
     omap_fini(&c->tokens);
     omap_fini(&c->shapes);
@@ -457,9 +456,7 @@ void fold_rebuild(struct core *c)
 
     c->undo.off = true;
     c->rebuilding = true;
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        struct job *j = i->value;
-
+    for (struct job *j = c->first_job; j != NULL; j = j->next) {
         omap_fini(&j->shape->waiting);
     }
     omap_fini(&c->leaving);
@@ -489,9 +486,9 @@ void fold_rebuild(struct core *c)
         fold_enter_pool(c, n);
     }
     settle_reserves(c);
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        ((struct job *)i->value)->timer_ms = 0;
-        reenter_job(c, i->value);
+    for (struct job *j = c->first_job; j != NULL; j = j->next) {
+        j->timer_ms = 0;
+        reenter_job(c, j);
     }
     c->rebuilding = false;
     c->undo.off = off;

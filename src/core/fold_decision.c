@@ -410,9 +410,8 @@ int fold_nomination_ended(struct core *c, const struct fact *f, struct err *err)
 static void forget_oldest(struct core *c)
 {
     while (c->ended.count > CORE_ENDED_MAX) {
-        struct job *j = idmap_remove(&c->job_of_id, c->ended.items[0]);
+        struct job *j = core_job(c, c->ended.items[0]);
 
-        omap_remove(&c->jobs, (struct omap_key){c->ended.items[0], 0, 0});
         vec_remove(&c->ended, 0);
         fold_job_free(c, j);
     }

@@ -28,6 +28,21 @@ int64_t job_unsaved_ms(const struct job *j, int64_t now_ms)
     return now_ms > since ? now_ms - since : 0;
 }
 
+static void link_job(struct core *c, struct job *j)
+{
+    j->prev = c->last_job;
+    *(c->last_job != NULL ? &c->last_job->next : &c->first_job) = j;
+    c->last_job = j;
+    idmap_put(&c->job_of_id, j->id, j);
+}
+
+static void unlink_job(struct core *c, struct job *j)
+{
+    *(j->prev != NULL ? &j->prev->next : &c->first_job) = j->next;
+    *(j->next != NULL ? &j->next->prev : &c->last_job) = j->prev;
+    idmap_remove(&c->job_of_id, j->id);
+}
+
 void fold_job_free(struct core *c, struct job *j)
 {
     if (j == NULL) {
@@ -41,11 +56,11 @@ void fold_job_free(struct core *c, struct job *j)
     vec_fini(&j->passes);
     vec_fini(&j->finished);
     arena_free(j->why_arena);
-    mem_free(j->name);
     if (job_is_waiting(j)) {
         omap_remove(&j->shape->waiting, (struct omap_key){j->age_ms, j->id, 0});
     }
     shape_unref(c, j->shape);
+    unlink_job(c, j);
     mem_free(j);
 }
 
@@ -267,34 +282,35 @@ static int check_submitted(const struct core *c, const struct fact_job_submitted
     return submit_check_form(ask, err);
 }
 
-static void copy_texts(struct job *j, const struct fact_job_submitted *ask)
+/* Its texts follow it in one piece of memory. */
+static struct job *make_job(const struct fact_job_submitted *ask)
 {
     size_t name = strlen(ask->name) + 1, subject = strlen(ask->subject) + 1;
     size_t spec = strlen(ask->spec) + 1;
-    char *to = mem_new(name + subject + spec, 1);
+    struct job *j = mem_new(1, sizeof(*j) + name + subject + spec);
+    char *to = (char *)(j + 1);
 
     j->name = memcpy(to, ask->name, name);
     j->subject = memcpy(to + name, ask->subject, subject);
     j->spec = memcpy(to + name + subject, ask->spec, spec);
     j->subject_key = shape_text_hash(ask->subject);
+    return j;
 }
 
 struct job *fold_job_new(struct core *c, const struct fact_job_submitted *ask)
 {
-    struct job *j = mem_new(1, sizeof(*j));
+    struct job *j = make_job(ask);
 
     j->id = ask->id;
     j->shape = shape_take(c, ask);
     j->ask = j->shape->ask;
-    copy_texts(j, ask);
     j->array = ask->array;
     j->element = ask->element;
     j->queue_id = ask->queue;
     j->queue = queue_index(c->queues, ask->queue);
     j->pool = -1;
     j->timed_in = -1;
-    omap_put(&c->jobs, (struct omap_key){j->id, 0, 0}, j);
-    idmap_put(&c->job_of_id, j->id, j);
+    link_job(c, j);
     return j;
 }
 

@@ -423,8 +423,7 @@ int fold_node_lost(struct core *c, const struct fact *f, struct err *err)
     }
     n->health = HEALTH_LOST;
     fold_index_node(c, n);
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        struct job *j = i->value;
+    for (struct job *j = c->first_job; j != NULL; j = j->next) {
         bool hit = false;
 
         for (size_t k = j->tasks.count; job_is_active(j) && k-- > 0;) {

@@ -65,7 +65,9 @@ struct shape {
     /* planner's memo: generation of each pool when it was last found not startable */
     int64_t *failed;
     int failed_count;
-    bool failed_for_good; /* until a generation changes, not in that plan alone */
+    bool failed_for_good; /* until a generation or the planned starts change, not in that plan alone
+                           */
+    uint64_t failed_heads; /* the planned starts then */
     int64_t failed_plan;
     /* planner's memo: none before it may start in plan skip_plan; NULL = not known */
     struct omap_item *skip;
@@ -101,65 +103,70 @@ struct nomination {
     int64_t lost_gu_ms;
 };
 
-struct job { /* a site has 100,000 that wait: mind the holes */
+/* A site has 100,000 that wait: mind the holes.  What every fact about a job looks at comes first,
+ * and lies together. */
+struct job {
     int64_t id;
+    struct job *next; /* by id */
+    struct job *prev;
     struct shape *shape;
     const struct fact_job_submitted *ask; /* shape->ask; group and limits */
-    char *name;                           /* subject and spec are in the same piece of memory */
-    const char *subject;
-    int64_t subject_key; /* hash of subject, for comparing */
-    const char *spec;
-    int64_t array;
-    int64_t element;
-    int queue; /* index */
+    int queue;                            /* index */
     enum job_state state;
-    int64_t queue_id;
-    int64_t submitted_ms;
-    int64_t age_ms; /* submitted + time held: the order's key */
-    int64_t held_since_ms;
-    int64_t attempt; /* the last one started, 0 = none yet */
-    int64_t step;
-    int64_t not_before_ms;
-    int64_t avoid_node; /* id; for JOB_AVOID_MS, as it may be the only one that suits */
-    int64_t retries_used;
-    int64_t preemptions;
-    int64_t lost_gu_ms;
+    int pool;         /* of the lease: index, -1 = none */
+    int timed_in;     /* pool whose `timed` counts it, -1 = none */
+    int64_t timer_ms; /* its entry in the core's timers, 0 = none */
+    bool listed;      /* in its queue's `active` */
     bool cancel_asked;
     bool requeue_asked;
     bool done_said;
-    /* the lease */
-    int pool;        /* index, -1 = none */
-    int64_t pool_id; /* 0 = none */
+    bool ended_badly;   /* some task ended other than with status 0 */
+    bool ended_by_loss; /* a task was lost with its node */
+    bool refused;       /* a task could not be started */
+    /* planner's scratch */
+    bool decided;  /* by this plan: started or promised */
+    bool unseated; /* its nomination was taken over by this plan */
+    bool marked;   /* a victim of this plan */
+    bool touched;  /* listed, so that these are cleared */
+    /* the order's key, and the lease */
+    int64_t age_ms; /* submitted + time held */
+    int64_t not_before_ms;
+    int64_t attempt; /* the last one started, 0 = none yet */
+    int64_t step;
     lease_tasks tasks;
     int64_t leased_gu;
     int64_t stopping_gu; /* part of it whose tasks were told to stop */
-    int64_t reserved_gu; /* split as of its last decision */
-    int64_t borrowed_gu;
     int64_t started_ms;
     int64_t running_ms;    /* all tasks run, 0 = not yet */
     int64_t checkpoint_ms; /* last usable one of any attempt, 0 = none */
+    int64_t broken_ms;     /* fell below its minimum then, 0 = whole */
     VEC(int64_t) passes;
     struct job_stop stop;
+    struct nomination nomination;
     VEC(int64_t) finished; /* by group: tasks of this attempt that ended well */
-    int64_t timer_ms;      /* its entry in the core's timers, 0 = none */
-    int timed_in;          /* pool whose `timed` counts it, -1 = none */
-    bool listed;           /* in its queue's `active` */
-    bool ended_badly;      /* some task ended other than with status 0 */
-    bool ended_by_loss;    /* a task was lost with its node */
-    bool refused;          /* a task could not be started */
-    int64_t broken_ms;     /* fell below its minimum then, 0 = whole */
+    int64_t pool_id;       /* 0 = none */
+    int64_t reserved_gu;   /* split as of its last decision */
+    int64_t borrowed_gu;
     int64_t unsaved_gu_ms; /* of tasks that are gone: units × ms since they were last saved */
     int64_t end_status;
     int64_t end_signal;
     int64_t fault_node; /* id */
     int64_t ended_ms;
-    struct nomination nomination;
-    /* planner's scratch */
-    bool decided;           /* by this plan: started or promised */
-    bool unseated;          /* its nomination was taken over by this plan */
-    bool marked;            /* a victim of this plan */
-    bool touched;           /* listed, so that these are cleared */
-    int64_t grow_failed;    /* generation of its pool when no growth was possible */
+    int64_t grow_failed; /* planner: stamp of the pool and heads when no growth was possible */
+    /* what was asked, and its life */
+    const char *name; /* the texts are in the job's own piece of memory */
+    const char *subject;
+    const char *spec;
+    int64_t subject_key; /* hash of subject, for comparing */
+    int64_t array;
+    int64_t element;
+    int64_t queue_id;
+    int64_t submitted_ms;
+    int64_t held_since_ms;
+    int64_t avoid_node; /* id; for JOB_AVOID_MS, as it may be the only one that suits */
+    int64_t retries_used;
+    int64_t preemptions;
+    int64_t lost_gu_ms;
     struct fact_reason why; /* of the last decision about it, in why_arena */
     struct arena *why_arena;
     int64_t why_seq;

@@ -22,27 +22,18 @@ int64_t shape_text_hash(const char *text)
     return (int64_t)(h >> 1);
 }
 
-static bool has_share(const struct fact_job_submitted *ask)
+static struct shape *shape_new(struct core *c, const struct fact_job_submitted *ask, int64_t hash)
 {
-    for (size_t g = 0; g < ask->group_count; g++) {
-        if (ask->groups[g].share_gu > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct shape *shape_new(struct core *c, const struct fact_job_submitted *plain, int64_t hash)
-{
+    struct fact_job_submitted plain = alike_plain(ask);
     struct shape *s = mem_new(1, sizeof(*s));
 
     s->id = ++c->next_shape;
     s->arena = arena_make_sized(SHAPE_ARENA_BYTES);
-    s->ask = codec_copy(fact_kind_schema(FACT_JOB_SUBMITTED), plain, s->arena);
-    s->queue = queue_index(c->queues, plain->queue);
+    s->ask = codec_copy(fact_kind_schema(FACT_JOB_SUBMITTED), &plain, s->arena);
+    s->queue = queue_index(c->queues, ask->queue);
     s->hash = hash;
-    for (size_t g = 0; g < plain->group_count; g++) {
-        s->elastic = s->elastic || plain->groups[g].min_tasks < plain->groups[g].tasks;
+    for (size_t g = 0; g < ask->group_count; g++) {
+        s->elastic = s->elastic || ask->groups[g].min_tasks < ask->groups[g].tasks;
     }
     s->next = omap_put(&c->shapes, (struct omap_key){s->hash, 0, 0}, s);
     return s;
@@ -50,22 +41,14 @@ static struct shape *shape_new(struct core *c, const struct fact_job_submitted *
 
 struct shape *shape_take(struct core *c, const struct fact_job_submitted *ask)
 {
-    const struct schema *schema = fact_kind_schema(FACT_JOB_SUBMITTED);
-    struct fact_job_submitted plain = *ask;
-    struct shape *s;
-    int64_t hash;
+    int64_t hash = alike_hash(ask);
+    struct shape *s = omap_get(&c->shapes, (struct omap_key){hash, 0, 0});
 
-    plain.id = plain.array = plain.element = 0;
-    plain.name = plain.spec = "";
-    plain.subject = has_share(ask) ? ask->subject : ""; /* shares look at whose they are */
-    plain.held = false;
-    hash = alike_hash(schema, &plain);
-    s = omap_get(&c->shapes, (struct omap_key){hash, 0, 0});
-    while (s != NULL && !alike_same(schema, s->ask, &plain)) {
+    while (s != NULL && !alike_same(s->ask, ask)) {
         s = s->next;
     }
     if (s == NULL) {
-        s = shape_new(c, &plain, hash);
+        s = shape_new(c, ask, hash);
     }
     s->refs++;
     return s;

@@ -447,10 +447,10 @@ void core_snapshot(const struct core *c, struct str *ret)
     for (size_t i = 0; i < c->nodes.count; i++) {
         fill_node(c->nodes.items[i], &s->nodes[s->node_count++], a);
     }
-    s->jobs = arena_new(a, c->jobs.count + 1, sizeof(s->jobs[0]));
-    for (struct omap_item *i = omap_first(&c->jobs); i != NULL; i = omap_next(i)) {
-        fill_job(c, i->value, &s->jobs[s->job_count], a);
-        fill_job_more(c, i->value, &s->jobs[s->job_count++], a);
+    s->jobs = arena_new(a, c->job_of_id.count + 1, sizeof(s->jobs[0]));
+    for (const struct job *j = c->first_job; j != NULL; j = j->next) {
+        fill_job(c, j, &s->jobs[s->job_count], a);
+        fill_job_more(c, j, &s->jobs[s->job_count++], a);
     }
     s->ended = c->ended.items;
     s->ended_count = c->ended.count;

@@ -46,11 +46,12 @@ struct core {
     struct queue_tree *queues;
     VEC(struct pool *) pools; /* as in the policy */
     VEC(struct node *) nodes; /* by id */
-    struct omap jobs;         /* by id, for walks */
-    struct idmap job_of_id;   /* the same, to look one up */
-    VEC(int64_t) ended;       /* ids, oldest first */
-    struct omap tokens;       /* by id: struct token */
-    struct omap shapes;       /* by hash of what is asked, chained; see shape.c */
+    struct job *first_job;    /* by id */
+    struct job *last_job;
+    struct idmap job_of_id;
+    VEC(int64_t) ended; /* ids, oldest first */
+    struct omap tokens; /* by id: struct token */
+    struct omap shapes; /* by hash of what is asked, chained; see shape.c */
     int64_t next_shape;
     int64_t generation; /* the last one given to a pool */
     int64_t
@@ -69,6 +70,7 @@ struct core {
     struct arena *plan_arena;
     VEC(struct fact) decisions;
     VEC(struct head) heads; /* first jobs of leaves that wait for a known time, or drain */
+    uint64_t heads_stamp;   /* tells one set of them from another, 0 = none */
     bool claimed;           /* this plan has claimed: it ends there */
     int64_t plan_number;
     bool inexact;              /* the last trial gave up on candidates that it chose by cost */

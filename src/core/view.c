@@ -64,9 +64,16 @@ const struct job *view_job(const struct core *c, int64_t id)
 
 const struct job *view_job_next(const struct core *c, int64_t after)
 {
-    const struct omap_item *i = omap_lower_bound(&c->jobs, (struct omap_key){after + 1, 0, 0});
+    const struct job *j = core_job(c, after);
 
-    return i != NULL ? i->value : NULL;
+    if (j != NULL) {
+        return j->next;
+    }
+    j = c->first_job;
+    while (j != NULL && j->id <= after) {
+        j = j->next;
+    }
+    return j;
 }
 
 int64_t view_waiting_count(const struct core *c)

@@ -34,7 +34,8 @@ const struct node *view_node_of_name(const struct core *c, const char *cluster, 
 
 /* NULL if there is none (never was, or ended long ago: see the journal). */
 const struct job *view_job(const struct core *c, int64_t id);
-/* The next job by id after `after` (0 = from the first), NULL at the end. */
+/* The next job by id after `after` (0 = from the first), NULL at the end.  At once if the core
+ * knows `after`; else the jobs before it are walked. */
 const struct job *view_job_next(const struct core *c, int64_t after);
 int64_t view_waiting_count(const struct core *c);
 
