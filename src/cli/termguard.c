@@ -39,6 +39,20 @@ static bool changed(const struct termios *saved)
             now.c_lflag != saved->c_lflag || now.c_cflag != saved->c_cflag);
 }
 
+/* Stop as the child did, and go on together.  Not before it: the shell would have the terminal and
+ * write to it while the child still puts its settings back. */
+static void stop_too(pid_t child)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    kill(getpid(), SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    kill(child, SIGCONT);
+}
+
 static int wait_for(pid_t child, const sigset_t *set)
 {
     int status = 0;
@@ -47,18 +61,22 @@ static int wait_for(pid_t child, const sigset_t *set)
         siginfo_t info;
         int sig = sigwaitinfo(set, &info);
 
-        if (sig > 0 && sig != SIGCHLD) {
+        if (sig > 0 && sig != SIGCHLD && (sig != SIGTSTP || info.si_code == SI_USER)) {
             kill(child, sig == SIGINT || sig == SIGQUIT ? SIGTERM : sig);
+        } /* the Ctrl-Z of a terminal is told to both */
+        if (waitpid(child, &status, WNOHANG | WUNTRACED) != child) {
+            continue;
         }
-        if (waitpid(child, &status, WNOHANG) == child) {
+        if (!WIFSTOPPED(status)) {
             return status;
         }
+        stop_too(child);
     }
 }
 
 int termguard_run(int (*run)(void *arg), void *arg)
 {
-    static const int SIGNALS[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    static const int SIGNALS[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
     struct termios saved;
     sigset_t set, old;
     pid_t parent = getpid();

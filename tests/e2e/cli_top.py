@@ -35,6 +35,11 @@ def child_of(pid):
     return child
 
 
+def state_of(pid):
+    with open('/proc/%d/stat' % pid) as file:
+        return file.read().rpartition(')')[2].split()[0]
+
+
 def clear(c):
     jobs = c.run('ps', '-o', 'name').stdout.split()
     if jobs:
@@ -202,6 +207,8 @@ def it_can_be_stopped_and_goes_on(c):
         shell.shows('Stopped')
         shell.type('echo he"ll"o\r')
         shell.shows('hello')
+        top, = children_of(shell.pid)
+        wait_for(lambda: state_of(top) == state_of(child_of(top)) == 'T')
         shell.type('clear; fg\r')
         shell.shows('q quit', '!hello')
         shell.type('q')
