@@ -79,12 +79,15 @@ int content_put(struct content *c, const char *bytes, size_t len, char ret[HASH_
     return rc;
 }
 
-int content_take_unsynced(struct content *c)
+int content_take_unsynced(struct content *c, int *ret, struct err *err)
 {
-    int fd = c->dirty ? contentpack_fd(c->pack) : -1;
+    int rc = contentpack_flush(c->pack, err);
 
-    c->dirty = false;
-    return fd;
+    if (rc == 0) {
+        *ret = c->dirty ? contentpack_fd(c->pack) : -1;
+        c->dirty = false;
+    }
+    return rc;
 }
 
 void content_sync_failed(struct content *c)
@@ -94,6 +97,11 @@ void content_sync_failed(struct content *c)
 
 int content_sync(struct content *c, struct err *err)
 {
+    int rc = contentpack_flush(c->pack, err);
+
+    if (rc != 0) {
+        return rc;
+    }
     if (c->dirty && fdatasync(contentpack_fd(c->pack)) != 0) {
         return io_error(c, "pack", err);
     }

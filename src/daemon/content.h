@@ -19,14 +19,14 @@ struct content;
 MUST_CHECK int content_open(const char *dir, struct content **ret, struct err *err);
 void content_close(struct content *c);
 
-/* ret gets the digest as text.  ERR_DISK_FULL, ERR_IO. */
+/* ret gets the digest as text.  ERR_DISK_FULL, ERR_IO: also for what was put before. */
 MUST_CHECK int content_put(struct content *c, const char *bytes, size_t len,
                            char ret[HASH_TEXT_MAX], struct err *err);
 /* All that was put is on the disk. */
 MUST_CHECK int content_sync(struct content *c, struct err *err);
-/* The same by somebody else: the descriptor to fdatasync, -1 = nothing was put since.  If that
- * fails, say so. */
-int content_take_unsynced(struct content *c);
+/* The same by somebody else: it is written, and *ret is the descriptor to fdatasync, -1 = nothing
+ * was put since.  If that fails, say so.  ERR_DISK_FULL, ERR_IO: it could not be written. */
+MUST_CHECK int content_take_unsynced(struct content *c, int *ret, struct err *err);
 void content_sync_failed(struct content *c);
 /* ERR_NOT_FOUND; ERR_IO, also for bytes that are not those of the digest. */
 MUST_CHECK int content_get(struct content *c, const char *digest, struct str *ret, struct err *err);

@@ -16,11 +16,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define ENTRY_MAX  ((uint64_t)1 << 30)
 #define SLOTS_MIN  1024
+#define FRESH_MAX  ((size_t)1 << 20)
+#define ROOM_BYTES ((uint64_t)64 << 10) /* reserved at a time */
 #define HEAD_BYTES sizeof(struct head)
 
 static const char MAGIC[8] = {'m', 'u', 's', 't', 'e', 'r', '1', '\n'};
@@ -39,7 +40,9 @@ struct slot {
 struct contentpack {
     int fd;
     char *path;
-    uint64_t end; /* of the file */
+    uint64_t end;     /* of the file */
+    uint64_t room;    /* up to here it may grow without more of the disk; UINT64_MAX = not known */
+    struct str fresh; /* what comes behind it */
     struct slot *slots;
     size_t slot_count; /* a power of two */
     size_t used;
@@ -103,7 +106,18 @@ static void index_add(struct contentpack *p, const unsigned char digest[HASH_BYT
     p->used++;
 }
 
-/* The head of the entry and where it begins; ERR_NOT_FOUND. */
+/* No entry lies on both sides of the file's end. */
+static bool read_at(const struct contentpack *p, void *ret, size_t len, uint64_t at)
+{
+    if (at >= p->end) {
+        CHECK(at - p->end <= p->fresh.len && len <= p->fresh.len - (at - p->end));
+        memcpy(ret, p->fresh.text + (at - p->end), len);
+        return true;
+    }
+    return pread(p->fd, ret, len, (off_t)at) == (ssize_t)len;
+}
+
+/* The head of the entry and where it begins.  ERR_NOT_FOUND has no text: it is the usual case. */
 static int find(const struct contentpack *p, const unsigned char digest[HASH_BYTES],
                 struct head *ret, uint64_t *ret_at, struct err *err)
 {
@@ -117,7 +131,7 @@ static int find(const struct contentpack *p, const unsigned char digest[HASH_BYT
         if (slot->key != key) {
             continue;
         }
-        if (pread(p->fd, ret, HEAD_BYTES, (off_t)(slot->at - 1)) != (ssize_t)HEAD_BYTES) {
+        if (!read_at(p, ret, HEAD_BYTES, slot->at - 1)) {
             return io_error(p, err);
         }
         if (memcmp(ret->digest, digest, HASH_BYTES) == 0) {
@@ -125,7 +139,7 @@ static int find(const struct contentpack *p, const unsigned char digest[HASH_BYT
             return 0;
         }
     }
-    return err_set(err, ERR_NOT_FOUND, "%s has no such entry", p->path);
+    return ERR_NOT_FOUND;
 }
 
 /* ---- opening ---- */
@@ -230,8 +244,10 @@ void contentpack_close(struct contentpack *p)
         return;
     }
     if (p->fd >= 0) {
+        (void)!contentpack_flush(p, NULL); /* what a record names was written before it */
         close(p->fd);
     }
+    str_fini(&p->fresh);
     mem_free(p->slots);
     mem_free(p->path);
     mem_free(p);
@@ -244,26 +260,48 @@ int contentpack_fd(const struct contentpack *p)
 
 /* ---- entries ---- */
 
-static int append(struct contentpack *p, const struct head *head, const char *bytes, size_t len,
-                  struct err *err)
+int contentpack_flush(struct contentpack *p, struct err *err)
 {
-    const struct iovec parts[] = {{(void *)(uintptr_t)head, HEAD_BYTES},
-                                  {(void *)(uintptr_t)bytes, len}};
-    ssize_t n = pwritev(p->fd, parts, 2, (off_t)p->end);
+    ssize_t n;
     int rc;
 
-    if (n == (ssize_t)(HEAD_BYTES + len)) {
+    if (p->fresh.len == 0) {
+        return 0;
+    }
+    n = pwrite(p->fd, p->fresh.text, p->fresh.len, (off_t)p->end);
+    if (n == (ssize_t)p->fresh.len) {
         p->end += (uint64_t)n;
+        str_clear(&p->fresh);
         return 0;
     }
     errno = n >= 0 ? ENOSPC : errno; /* a part of it was written: the next byte had no room */
     rc = io_error(p, err);
     if (ftruncate(p->fd, (off_t)p->end) != 0) {
-        struct stat st; /* the half entry stays; the next comes behind it */
-
-        p->end = fstat(p->fd, &st) == 0 ? (uint64_t)st.st_size : p->end;
+        return rc; /* the part stays, and is written over the next time */
     }
     return rc;
+}
+
+/* A full disk is told by contentpack_put, before anything rests on the entry: when it is written,
+ * its place is its own already. */
+static int reserve(struct contentpack *p, uint64_t end, struct err *err)
+{
+    if (end <= p->room) {
+        return 0;
+    }
+    for (int more = 1; more >= 0; more--) {
+        uint64_t room = end + (more > 0 ? ROOM_BYTES : 0);
+
+        if (fallocate(p->fd, FALLOC_FL_KEEP_SIZE, (off_t)p->end, (off_t)(room - p->end)) == 0) {
+            p->room = room;
+            return 0;
+        }
+    }
+    if (errno == ENOSPC || errno == EDQUOT) {
+        return io_error(p, err);
+    }
+    p->room = UINT64_MAX; /* not every file system can */
+    return 0;
 }
 
 int contentpack_put(struct contentpack *p, const unsigned char digest[HASH_BYTES],
@@ -278,18 +316,27 @@ int contentpack_put(struct contentpack *p, const unsigned char digest[HASH_BYTES
         *ret_new = false;
         return rc;
     }
-    at = p->end;
+    if (p->fresh.len + HEAD_BYTES + len > FRESH_MAX) {
+        rc = contentpack_flush(p, err);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    at = p->end + p->fresh.len;
+    rc = reserve(p, at + HEAD_BYTES + len, err);
+    if (rc != 0) {
+        return rc;
+    }
     memcpy(head.magic, MAGIC, sizeof(MAGIC));
     for (size_t i = 0; i < sizeof(head.len); i++) {
         head.len[i] = (unsigned char)((uint64_t)len >> (8 * i));
     }
     memcpy(head.digest, digest, HASH_BYTES);
-    rc = append(p, &head, bytes, len, err);
-    if (rc == 0) {
-        index_add(p, digest, at);
-        *ret_new = true;
-    }
-    return rc;
+    str_add_n(&p->fresh, (const char *)&head, HEAD_BYTES);
+    str_add_n(&p->fresh, bytes, len);
+    index_add(p, digest, at);
+    *ret_new = true;
+    return 0;
 }
 
 int contentpack_get(struct contentpack *p, const unsigned char digest[HASH_BYTES], struct str *ret,
@@ -302,12 +349,15 @@ int contentpack_get(struct contentpack *p, const unsigned char digest[HASH_BYTES
     size_t len;
     int rc = find(p, digest, &head, &at, err);
 
+    if (rc == ERR_NOT_FOUND) {
+        return err_set(err, ERR_NOT_FOUND, "%s has no such entry", p->path);
+    }
     if (rc != 0) {
         return rc;
     }
     len = (size_t)head_len(&head);
     bytes = mem_new(len + 1, 1);
-    if (pread(p->fd, bytes, len, (off_t)(at + HEAD_BYTES)) != (ssize_t)len) {
+    if (!read_at(p, bytes, len, at + HEAD_BYTES)) {
         return io_error(p, err);
     }
     hash_sha256(bytes, len, found);

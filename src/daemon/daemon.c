@@ -166,8 +166,15 @@ int64_t daemon_step(struct daemon *d)
 static void begin_append(void *ctx, struct journal_record *records, size_t count)
 {
     struct daemon *d = ctx;
+    struct err err;
+    int fd = -1;
+    int rc = content_take_unsynced(d->content, &fd, &err);
 
-    journalthread_append(d->thread, content_take_unsynced(d->content), records, count);
+    if (rc != 0) {
+        journalthread_refuse(d->thread, rc, &err);
+    } else {
+        journalthread_append(d->thread, fd, records, count);
+    }
 }
 
 static void begin_snapshot(void *ctx, const struct journal_snapshot *taken)

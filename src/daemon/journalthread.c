@@ -127,6 +127,16 @@ void journalthread_append(struct journalthread *t, int content_fd, struct journa
     pthread_mutex_unlock(&t->lock);
 }
 
+void journalthread_refuse(struct journalthread *t, int rc, const struct err *why)
+{
+    pthread_mutex_lock(&t->lock);
+    CHECK(!t->append && !t->ended);
+    t->result = (struct journalthread_result){.rc = rc, .err = *why, .content_failed = true};
+    t->ended = true;
+    wake(t);
+    pthread_mutex_unlock(&t->lock);
+}
+
 void journalthread_snapshot(struct journalthread *t, const struct journal_snapshot *taken)
 {
     pthread_mutex_lock(&t->lock);

@@ -33,6 +33,9 @@ void journalthread_free(struct journalthread *t);
  * until done.  One at a time. */
 void journalthread_append(struct journalthread *t, int content_fd, struct journal_record *records,
                           size_t count);
+/* In place of an append: the content store could not even be written.  done is called for it as for
+ * one that failed. */
+void journalthread_refuse(struct journalthread *t, int rc, const struct err *why);
 /* Begin to write a snapshot; its bytes are taken. */
 void journalthread_snapshot(struct journalthread *t, const struct journal_snapshot *taken);
 

@@ -11,8 +11,10 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,6 +78,71 @@ static void many_entries_are_found_after_a_new_start(void **state)
     put(p, "entry 4711", false);
     assert_int_equal(get(p, ""), 0);
     assert_int_equal(get(p, "another"), ERR_NOT_FOUND);
+    contentpack_close(p);
+}
+
+static off_t file_bytes(void **state)
+{
+    struct stat st;
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/pack", (const char *)*state);
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_size;
+}
+
+static void entries_are_written_together(void **state)
+{
+    struct contentpack *p = open_it(state);
+    CLEANUP(mem_freep) char *large = mem_new(1200001, 1);
+
+    memset(large, 'x', 1200000);
+    put(p, "one", true);
+    put(p, "two", true);
+    put(p, "one", false);
+    assert_int_equal(file_bytes(state), 0);
+    assert_int_equal(get(p, "two"), 0);
+    assert_int_equal(contentpack_flush(p, NULL), 0);
+    assert_int_equal(file_bytes(state), 2 * (HEAD_BYTES + 3));
+    assert_int_equal(get(p, "two"), 0);
+    put(p, "three", true);
+    put(p, large, true); /* does not stay in memory together with it */
+    assert_int_equal(file_bytes(state), 3 * (HEAD_BYTES + 3) + 2);
+    assert_int_equal(get(p, "three"), 0);
+    assert_int_equal(get(p, large), 0);
+    contentpack_close(p);
+    p = open_it(state);
+    assert_int_equal(get(p, large), 0);
+    put(p, "two", false);
+    contentpack_close(p);
+}
+
+/* The limit on the size of files stands for the disk: what is over it is refused at once. */
+static void what_has_no_room_is_not_put(void **state)
+{
+    const struct rlimit few = {HEAD_BYTES + 20, RLIM_INFINITY};
+    struct contentpack *p = open_it(state);
+    unsigned char digest[HASH_BYTES] = {1};
+    struct rlimit before;
+    bool added = false;
+    struct err err;
+    int rc;
+
+    put(p, "there is room", true);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    rc = contentpack_put(p, digest, "and here", 8, &added, &err);
+    if (rc == 0) { /* it was reserved before; then writing fails, and nothing is lost by it */
+        rc = contentpack_flush(p, &err);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_true(rc == ERR_IO || rc == ERR_DISK_FULL);
+    assert_int_equal(contentpack_flush(p, &err), 0);
+    assert_int_equal(get(p, "there is room"), 0);
+    contentpack_close(p);
+    p = open_it(state);
+    assert_int_equal(get(p, "there is room"), 0);
     contentpack_close(p);
 }
 
@@ -145,6 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(many_entries_are_found_after_a_new_start, tempdir_make,
                                         tempdir_drop),
+        cmocka_unit_test_setup_teardown(entries_are_written_together, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(what_has_no_room_is_not_put, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(what_a_crash_left_half_is_passed_over, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(damage_costs_one_entry, tempdir_make, tempdir_drop),

@@ -92,6 +92,21 @@ static void an_end_can_be_collected(void **state)
     close_all(&f);
 }
 
+static void content_that_could_not_be_written_ends_a_batch(void **state)
+{
+    struct err why = {ERR_DISK_FULL, "no room"};
+    struct fixture f;
+
+    open_all(&f, state);
+    journalthread_refuse(f.thread, ERR_DISK_FULL, &why);
+    event_base_dispatch(f.base);
+    assert_int_equal(f.done, 1);
+    assert_int_equal(f.result.rc, ERR_DISK_FULL);
+    assert_true(f.result.content_failed);
+    assert_string_equal(f.result.err.text, "no room");
+    close_all(&f);
+}
+
 static void content_comes_first(void **state)
 {
     CLEANUP(mem_freep) char *path = tempdir_file(state, "content");
@@ -144,6 +159,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_loop_hears_of_the_end, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(an_end_can_be_collected, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(content_that_could_not_be_written_ends_a_batch,
+                                        tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(content_comes_first, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(refusals_and_snapshots, tempdir_make, tempdir_drop),
     };
