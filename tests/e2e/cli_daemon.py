@@ -29,11 +29,11 @@ def the_ranks_of_a_gang_know_themselves(c):
 
 @test
 def an_owner_takes_back_and_why_says_so(c):
-    borrower = c.submit('-q', 'a', '--tasks', '12', '-g', '1', '--', 'sleep', '100')
+    borrower = c.submit('-q', 'a', '--tasks', '12', '-g', '1', '--', 'sleep', '1000')
     wait_for(lambda: c.state(borrower) == 'running')
     line = c.run('ps', '--no-header').stdout.split()
     same(line[5:9], ['12/12', 'mixed', '8+4', line[8]])
-    owner = c.submit('-q', 'b', '--tasks', '8', '-g', '1', '--', 'sleep', '100')
+    owner = c.submit('-q', 'b', '--tasks', '8', '-g', '1', '--', 'sleep', '1000')
     wait_for(lambda: c.state(owner) == 'running')
     wait_for(lambda: c.state(borrower) == 'queued')
     r = c.run('why', borrower)
@@ -80,7 +80,7 @@ def scripts_and_job_files_run(c):
 
 @test
 def held_jobs_wait_for_their_release(c):
-    job = c.submit('-q', 'a', '--hold', '-g', '1', '--', 'sh', '-c', 'sleep 100')
+    job = c.submit('-q', 'a', '--hold', '-g', '1', '--', 'sh', '-c', 'sleep 1000')
     same(c.run('why', job).returncode, 3)
     same(c.run('release', job).returncode, 0)
     wait_for(lambda: c.state(job) == 'running')
@@ -99,7 +99,7 @@ def a_job_says_it_is_done(c):
 
 @test
 def ctrl_c_without_a_terminal_cancels(c):
-    p = c.begin('run', '-q', 'a', '-g', '1', '--', 'sh', '-c', 'echo up; sleep 100')
+    p = c.begin('run', '-q', 'a', '-g', '1', '--', 'sh', '-c', 'echo up; sleep 1000')
     same(p.stdout.readline(), 'up\n')
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=60)

@@ -60,7 +60,7 @@ def one_page_for_scripts(c):
                             'RUN', 'WAIT'])
     same(lines[3].split(), ['a', 'gpu', '8', '0'])
     same(lines[-1], 'no jobs')
-    job = c.submit('-q', 'a', '--tasks', '12', '-g', '1', '-n', 'wide', '--', 'sleep', '100')
+    job = c.submit('-q', 'a', '--tasks', '12', '-g', '1', '-n', 'wide', '--', 'sleep', '1000')
     wait_for(lambda: c.state(job) == 'running')
     lines = c.run('top', '-1', env={'COLUMNS': '80'}).stdout.splitlines()
     same(lines[1], 'gpu           [#############+++++++......] 12/16 used, 4 borrowed, 4 free')
@@ -83,7 +83,7 @@ def it_follows_what_happens(c):
     clear(c)
     with Top(c) as top:
         top.shows('muster top', 'QUEUE', 'no jobs', 'q quit')
-        job = c.submit('-q', 'b', '-g', '4', '-n', 'first', '--', 'sleep', '100')
+        job = c.submit('-q', 'b', '-g', '4', '-n', 'first', '--', 'sleep', '1000')
         top.shows('first', 'running', '4/4', '4/16 used')
         c.run('cancel', job)
         top.shows('no jobs', '0/16 used')
@@ -157,7 +157,7 @@ def it_fits_any_size(c):
 @test
 def musterd_goes_away_and_comes_back(c):
     clear(c)
-    job = c.submit('-q', 'a', '-g', '1', '-n', 'stays', '--', 'sleep', '100')
+    job = c.submit('-q', 'a', '-g', '1', '-n', 'stays', '--', 'sleep', '1000')
     with Top(c) as top:
         top.shows('stays', 'running')
         c.stop(signal.SIGKILL)

@@ -155,9 +155,11 @@ class Life:
              "keeps what was configured")
         t.equal(self.service.running_supervisors(), supervisors, "and leaves its supervisor alone")
         quick = root.good("muster", "submit", "-q", "everyone", "-g", "1", "--", "sh", "-c",
-                          "sleep 1; exit 7", user="alice", env={"HOME": "/home/alice"}).split()[1]
+                          "while [ ! -e /tmp/go ]; do sleep 0.1; done; exit 7", user="alice",
+                          env={"HOME": "/home/alice"}).split()[1]
         self.service.until(lambda: self.job_state(quick) == "running", "a second job runs")
         self.service.stop()
+        root.write("/tmp/go", "")
         lines = len(self.log_lines())
         self.service.until(lambda: len(self.service.running_supervisors()) == len(supervisors),
                            "the second job ends")

@@ -150,7 +150,7 @@ class Service:
         with open(self.log) as f:
             return f.read()
 
-    def until(self, what, name, seconds=30):
+    def until(self, what, name, seconds=60):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if what():

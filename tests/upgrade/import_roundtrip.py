@@ -32,7 +32,7 @@ def quiet(w):
     """What musterd says of its state once nothing is new for a while."""
     for _ in range(100):
         before = w.get("version")
-        time.sleep(0.3)
+        time.sleep(1)
         after = w.get("version")
         if before["journal_seq"] == after["journal_seq"]:
             return int(after["journal_seq"]), after["state_hash"]
@@ -43,7 +43,9 @@ def story(t, w):
     jobs = [w.run("echo hello", gpus=2), w.run("exit 3", gpus=1, retries=0)]
     for job in jobs:
         w.until_state(job, "succeeded", "failed")
-    w.run("trap 'exit 0' TERM; while :; do sleep 0.1; done", gpus=4)
+    stays = w.run("trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done", gpus=4)
+    w.until_says(stays, "up")
+    w.until(lambda: "task_running" in w.kinds(stays), "the journal says that it runs")
     w.run("true", gpus=1, hold=True)
     w.post("tokens", {"name": "ci", "roles": ["submit"], "ttl": "1h"})
     told = quiet(w)
