@@ -142,8 +142,34 @@ struct head *forecast_head(struct core *c, const struct job *j)
     return NULL;
 }
 
+static uint64_t mix(uint64_t stamp, int64_t value)
+{
+    stamp = (stamp ^ (uint64_t)value) * 0x9e3779b97f4a7c15U;
+    return stamp ^ stamp >> 32;
+}
+
+/* All that a trial sees of it. */
+static uint64_t stamp_of(const struct head *h, int64_t now_ms)
+{
+    uint64_t stamp = mix(1, h->job->id);
+
+    stamp = mix(stamp, h->pool->id);
+    stamp =
+        mix(stamp, h->start_ms == 0 || h->start_ms > now_ms ? h->start_ms : -1); /* due is due */
+    stamp = mix(stamp, h->slack_gu);
+    stamp = mix(stamp, h->entitled);
+    for (size_t i = 0; i < h->task_count; i++) {
+        stamp = mix(stamp, h->tasks[i].node);
+        for (int d = 0; d < h->tasks[i].device_count; d++) {
+            stamp = mix(stamp, h->tasks[i].devices[d].slot);
+        }
+    }
+    return stamp;
+}
+
 void forecast_drop(struct core *c, struct head *h)
 {
+    c->heads_stamp = mix(c->heads_stamp, h->job->id);
     set_soft(c, h, false);
     h->task_count = 0;
     h->job = NULL;
@@ -170,6 +196,7 @@ static void add_head(struct core *c, const struct ask *ask, int64_t start_ms, in
     h.entitled = quota_cover(c->queues, ask->job->queue, ask->pool->index, ask->need_gu) >= 0;
     h.tasks = arena_copy(c->plan_arena, tasks->items, tasks->count * sizeof(tasks->items[0]));
     vec_push(&c->heads, h);
+    c->heads_stamp = mix(c->heads_stamp, (int64_t)stamp_of(&h, c->planning_ms));
     set_soft(c, &c->heads.items[c->heads.count - 1], true);
 }
 
@@ -327,8 +354,9 @@ void forecast_heads(struct core *c, int64_t now_ms)
     }
 }
 
-void forecast_blocked(struct core *c, struct job *j, int64_t now_ms)
+bool forecast_blocked(struct core *c, struct job *j, int64_t now_ms)
 {
+    size_t had = c->heads.count;
     struct queue *q = &c->queues->items[j->queue];
     bool timed =
         q->row->drain_after_ms != POLICY_NONE && now_ms - j->age_ms >= q->row->drain_after_ms;
@@ -337,7 +365,7 @@ void forecast_blocked(struct core *c, struct job *j, int64_t now_ms)
         timed = c->pools.items[p]->timed > 0;
     }
     if (!timed) {
-        return; /* nothing gives a time, and it has not waited long enough to drain */
+        return false; /* nothing gives a time, and it has not waited long enough to drain */
     }
     if (q->head_plan != c->plan_number || q->head == NULL || !order_competes(q->head, now_ms)) {
         q->head = leaf_head(c, q, now_ms);
@@ -346,6 +374,7 @@ void forecast_blocked(struct core *c, struct job *j, int64_t now_ms)
     if (q->head == j && forecast_head(c, j) == NULL) {
         make_head(c, j, now_ms);
     }
+    return c->heads.count > had;
 }
 
 int64_t forecast_start(struct core *c, struct job *j, struct pool *pool, int64_t now_ms)

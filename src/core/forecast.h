@@ -37,8 +37,9 @@ static inline bool forecast_is_due(const struct head *h, int64_t now_ms)
 /* Find the heads of all leaves on the ledgers as they are and set what they want.  Nothing to do,
  * and cheap, where no time is known and nothing has waited long enough to drain. */
 void forecast_heads(struct core *c, int64_t now_ms);
-/* This job turned out not to be able to start: if it is its leaf's first, make it a head. */
-void forecast_blocked(struct core *c, struct job *j, int64_t now_ms);
+/* This job turned out not to be able to start: if it is its leaf's first, make it a head.  True: it
+ * became one now. */
+bool forecast_blocked(struct core *c, struct job *j, int64_t now_ms);
 /* The head of this job, NULL if it is none. */
 struct head *forecast_head(struct core *c, const struct job *j);
 void forecast_drop(struct core *c, struct head *h); /* no longer wants anything */

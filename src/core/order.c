@@ -92,7 +92,8 @@ static bool is_failed(const struct core *c, const struct shape *s)
             return false;
         }
     }
-    return s->failed_for_good || s->failed_plan == c->plan_number;
+    return s->failed_plan == c->plan_number ||
+           (s->failed_for_good && s->failed_heads == c->heads_stamp);
 }
 
 /* Memo: this shape could not start as the pools are now. */
@@ -113,9 +114,10 @@ static void mark_failed(struct core *c, struct job *j)
     for (size_t i = 0; i < c->pools.count; i++) {
         s->failed[i] = c->pools.items[i]->generation;
     }
-    /* heads move with time and with what starts, and a search that was cut short may end otherwise:
-     * such a failure counts in this plan only */
-    s->failed_for_good = c->heads.count == 0 && !c->inexact;
+    /* it holds as long as the planned starts are these; a search that was cut short may end
+     * otherwise: such a failure counts in this plan only */
+    s->failed_for_good = !c->inexact;
+    s->failed_heads = c->heads_stamp;
     s->failed_plan = c->plan_number;
 }
 
@@ -507,7 +509,9 @@ static bool try_leaf(struct order *o, int leaf, bool entitled, struct trial *ret
     forecast_save(c);
     if (!trial_job(c, j, o->now_ms, ret)) {
         mark_failed(c, j);
-        forecast_blocked(c, j, o->now_ms);
+        if (forecast_blocked(c, j, o->now_ms)) {
+            j->shape->failed_for_good = false; /* it has to become a head in each plan */
+        }
         pass_over(o, leaf);
         return false;
     }

@@ -156,10 +156,16 @@ static void plan_repairs(struct core *c, int64_t now_ms)
     }
 }
 
+/* What is tried again only when it changes: the pool, and the planned starts. */
+static int64_t growth_stamp(const struct core *c, const struct job *j)
+{
+    return c->pools.items[j->pool]->generation ^ (int64_t)(c->heads_stamp & INT64_MAX);
+}
+
 static bool may_grow(const struct core *c, const struct job *j)
 {
     return may_get_more(j) && j->broken_ms == 0 && j->finished.count == 0 &&
-           j->grow_failed != c->pools.items[j->pool]->generation;
+           j->grow_failed != growth_stamp(c, j);
 }
 
 static void grow(struct core *c, struct job *j, int64_t now_ms)
@@ -170,8 +176,8 @@ static void grow(struct core *c, struct job *j, int64_t now_ms)
             try_more(c, j, (struct more){g, 1, false}, now_ms);
         }
     }
-    if (!c->claimed && !j->decided && c->heads.count == 0 && !c->inexact) {
-        j->grow_failed = c->pools.items[j->pool]->generation;
+    if (!c->claimed && !j->decided && !c->inexact) {
+        j->grow_failed = growth_stamp(c, j);
     }
 }
 
@@ -244,8 +250,9 @@ static void plan_returns(struct core *c, int64_t now_ms)
 
 /* ---- whose turn it is ---- */
 
-/* A plan ends with its first claim: it changes what is leaving, what is promised and what limits
- * count, so what failed before may do now; the next plan, which follows at once, sees that. */
+/* A plan ends with its first claim, and with the start of a head: they change what is leaving, what
+ * is promised, what limits count and what is wished for, so what failed before may do now; the next
+ * plan, which follows at once, sees that. */
 static void plan_turns(struct core *c, struct order *o, bool entitled, int64_t now_ms)
 {
     struct trial t = {0};
@@ -257,6 +264,7 @@ static void plan_turns(struct core *c, struct order *o, bool entitled, int64_t n
         decide_trial(c, j, &t, now_ms);
         if (h != NULL) {
             forecast_drop(c, h);
+            c->claimed = true;
         }
         trial_clear(&t);
     }
@@ -320,6 +328,7 @@ void core_plan(struct core *c, int64_t now_ms, struct decisions *ret)
     arena_reset(c->plan_arena);
     vec_clear(&c->decisions);
     vec_clear(&c->heads);
+    c->heads_stamp = 0;
     c->ends = NULL;
     c->claimed = false;
     c->plan_number++;
