@@ -209,6 +209,8 @@ echo $?
 srun -n 1 sh -c 'echo $SLURM_NTASKS'
 srun --nonsense x
 echo $?
+srun -K sh -c '[ $SLURM_PROCID != 2 ] || exit 3; exec sleep 86400'
+echo $?
 srun sh -c 'trap "echo told; exit 0" USR1; : >up.$SLURM_PROCID; while :; do sleep 0.1; done' &
 until [ -e up.0 ] && [ -e up.1 ] && [ -e up.2 ]; do sleep 0.1; done
 kill -USR1 $!
@@ -221,9 +223,9 @@ wait $!
 echo "end $?"
 ''')
     lines = finish(c, job).splitlines()
-    same(lines[:3], ['2', '1', '1'])
-    same(lines[3:7], ['told'] * 3 + ['end 0'])
-    same([lines[-1]] + [l for l in sorted(lines[7:-1]) if 'told' in l],
+    same(lines[:4], ['2', '1', '1', '143'])
+    same(lines[4:8], ['told'] * 3 + ['end 0'])
+    same([lines[-1]] + [l for l in sorted(lines[8:-1]) if 'told' in l],
          ['end 2', '0: told', '1: told', '2: told'])
     holds(c.run('logs', '--stderr', job).stdout, 'srun (of muster): does not know --nonsense')
 
