@@ -222,9 +222,7 @@ static struct node_bid *bid_of(struct bids *b, int node)
     }
     fresh.suits = node_usable(n) && n->pool == b->h->ask->pool->index &&
                   (want->group_count > 1 || pick_node_suits(n, &want->groups[0]));
-    for (int i = 0; i < n->device_count; i++) {
-        fresh.free_gu += n->devices[i].capacity_gu - n->devices[i].taken_gu;
-    }
+    fresh.free_gu = node_idle_gu(n);
     vec_push(&b->nodes, fresh);
     b->of_node[node] = (int)b->nodes.count;
     return &b->nodes.items[b->nodes.count - 1];
@@ -232,7 +230,7 @@ static struct node_bid *bid_of(struct bids *b, int node)
 
 static void lay(struct bids *b, const struct claim_unit *u)
 {
-    const lease_tasks *tasks = u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+    const lease_tasks *tasks = units_tasks(u);
 
     for (size_t i = 0; i < tasks->count; i++) {
         const struct lease_task *t = &tasks->items[i];
@@ -314,8 +312,7 @@ static void try_nodes_of(struct bids *b, const struct laid *laid, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct claim_unit *u = &laid[i].unit;
-        const lease_tasks *tasks =
-            u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+        const lease_tasks *tasks = units_tasks(u);
 
         for (size_t k = 0; k < tasks->count; k++) {
             int place = b->of_node[tasks->items[k].node];

@@ -35,7 +35,7 @@ struct tries {
 
 static int64_t unit_gu_on(const struct claim_unit *u, int node)
 {
-    const lease_tasks *tasks = u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+    const lease_tasks *tasks = units_tasks(u);
     int64_t gu = 0;
 
     for (size_t i = 0; i < tasks->count; i++) {
@@ -49,16 +49,12 @@ static int64_t unit_gu_on(const struct claim_unit *u, int node)
 static void add_spot(struct tries *t, int node)
 {
     struct core *c = t->h->c;
-    const struct node *n = c->nodes.items[node];
-    struct spot s = {.node = node};
+    struct spot s = {.node = node, .free_gu = node_idle_gu(c->nodes.items[node])};
 
     for (size_t i = 0; i < t->spots.count; i++) {
         if (t->spots.items[i].node == node) {
             return;
         }
-    }
-    for (int i = 0; i < n->device_count; i++) {
-        s.free_gu += n->devices[i].capacity_gu - n->devices[i].taken_gu;
     }
     s.rest_gu = arena_new(c->plan_arena, t->count + 1, sizeof(s.rest_gu[0]));
     s.units_gu = arena_new(c->plan_arena, t->count + 1, sizeof(s.units_gu[0]));
@@ -80,9 +76,7 @@ static void find_spots(struct tries *t)
         t->anywhere = ask->pool->by_free_count[f] > 0;
     }
     for (size_t i = 0; i < t->count && !t->anywhere; i++) {
-        const struct claim_unit *u = t->units[i];
-        const lease_tasks *tasks =
-            u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+        const lease_tasks *tasks = units_tasks(t->units[i]);
 
         for (size_t k = 0; k < tasks->count; k++) {
             add_spot(t, tasks->items[k].node);

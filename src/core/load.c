@@ -13,6 +13,16 @@ int64_t node_cpu_free(const struct node *n)
            max64(n->cpu[LEDGER_LEAVING], n->cpu[LEDGER_PROMISED]);
 }
 
+int64_t node_idle_gu(const struct node *n)
+{
+    int64_t gu = 0;
+
+    for (int i = 0; i < n->device_count; i++) {
+        gu += n->devices[i].capacity_gu - n->devices[i].taken_gu;
+    }
+    return gu;
+}
+
 int64_t node_memory_free(const struct node *n)
 {
     return n->memory_bytes - n->memory[LEDGER_HELD] -

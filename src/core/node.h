@@ -16,38 +16,37 @@ enum ledger { LEDGER_HELD, LEDGER_LEAVING, LEDGER_PROMISED, LEDGER_COUNT };
 enum node_health { HEALTH_UP, HEALTH_UNKNOWN, HEALTH_LOST };
 extern const char *const NODE_HEALTH_NAMES[]; /* up unknown lost */
 
-struct device {
+struct device { /* what a whole card's coming and going looks at comes first, and lies together */
+    int64_t size_gu;          /* 126,000, or the charge of a static slice */
+    int64_t gu[LEDGER_COUNT]; /* what lies on it */
+    int count[LEDGER_COUNT];  /* tasks */
+    int whole;                /* tasks that hold or were promised the whole card */
+    /* planner: planned starts and drains that want it */
+    int soft;
+    int vacated; /* tasks that a trial took off it: somebody would have to leave first */
+    bool mig;    /* cut as work asks */
+    bool out;    /* out of service */
+    /* cached contributions to the sums of the pool */
+    bool free_whole;
+    int64_t capacity_gu;
+    int64_t taken_gu;
+    int64_t held_gu;
+    int64_t memory[LEDGER_COUNT]; /* of shares */
+    const char *profile;          /* static slice, "" = whole card */
+    const char *model;
+    const struct slice_table *table; /* NULL = not to be cut */
     int64_t slot;
     const char *uuid;
-    const char *model;
     int64_t memory_bytes;
-    bool mig;                        /* cut as work asks */
-    const char *profile;             /* static slice, "" = whole card */
-    int64_t size_gu;                 /* 126,000, or the charge of a static slice */
-    const struct slice_table *table; /* NULL = not to be cut */
-    bool out;                        /* out of service */
     const char *out_reason;
-    /* what lies on it */
-    int64_t gu[LEDGER_COUNT];
-    int64_t memory[LEDGER_COUNT]; /* of shares */
-    int count[LEDGER_COUNT];      /* tasks */
-    int whole;                    /* tasks that hold or were promised the whole card */
-    struct slice layout;          /* held and leaving */
-    struct slice promised;        /* nominated; may lie over what is leaving */
-    int share_count;              /* tasks with a share of it */
+    struct slice layout;   /* held and leaving */
+    struct slice promised; /* nominated; may lie over what is leaving */
+    int share_count;       /* tasks with a share of it */
     /* whose they are, as sums and sums of squares: all alike if both are those of one value so many
      * times */
     int64_t share_tops, share_tops_sq; /* index of the top queue + 1 */
     uint64_t share_subjects, share_subjects_sq;
     int share_mps; /* how many of them ask for MPS */
-    /* planner: planned starts and drains that want it */
-    int soft;
-    int vacated; /* tasks that a trial took off it: somebody would have to leave first */
-    /* cached contributions to the sums of the pool */
-    int64_t capacity_gu;
-    int64_t taken_gu;
-    int64_t held_gu;
-    bool free_whole;
 };
 
 struct node {
@@ -87,6 +86,8 @@ struct node {
 /* CPU and memory that nothing holds or was promised. */
 int64_t node_cpu_free(const struct node *n);
 int64_t node_memory_free(const struct node *n);
+/* Units of its devices that nothing holds or was promised, in pieces perhaps. */
+int64_t node_idle_gu(const struct node *n);
 
 /* No new task may start on a node that is not usable. */
 static inline bool node_usable(const struct node *n)

@@ -40,7 +40,7 @@ static int by_bid(const void *a, const void *b)
 /* List the unit with every node that one of its tasks lies on. */
 static void list_by_node(const struct claim_unit *u, struct node_bid *by_node)
 {
-    const lease_tasks *tasks = u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+    const lease_tasks *tasks = units_tasks(u);
 
     for (size_t i = 0; i < tasks->count; i++) {
         unit_set *list = &by_node[tasks->items[i].node].units;
@@ -54,12 +54,8 @@ static void list_by_node(const struct claim_unit *u, struct node_bid *by_node)
 
 static void price_node(struct hunt *h, struct node_bid *bid)
 {
-    const struct node *n = h->c->nodes.items[bid->node];
-    int64_t free_gu = 0;
+    int64_t free_gu = node_idle_gu(h->c->nodes.items[bid->node]);
 
-    for (int i = 0; i < n->device_count; i++) {
-        free_gu += n->devices[i].capacity_gu - n->devices[i].taken_gu;
-    }
     hunt_sort(&bid->units, greedy_by_cost);
     for (size_t i = 0; i < bid->units.count && free_gu < h->ask->need_gu; i++) {
         free_gu += bid->units.items[i]->gu;
@@ -151,6 +147,36 @@ static bool sums_suffice(const struct hunt *h)
     return gu >= h->ask->need_gu || gu + others_could_give(h) >= h->ask->need_gu;
 }
 
+/* One task on whole cards: could some node hold it by units, with every candidate gone? */
+static bool has_roomy_node(const struct hunt *h, int64_t cards)
+{
+    struct core *c = h->c;
+    int64_t *gone_gu = arena_new(c->plan_arena, c->nodes.count + 1, sizeof(*gone_gu));
+
+    for (int f = (int)cards; f <= POOL_CARDS_MAX; f++) {
+        if (h->ask->pool->by_free_count[f] > 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < h->units.count; i++) {
+        const struct claim_unit *u = &h->units.items[i];
+        const lease_tasks *tasks = units_tasks(u);
+
+        for (size_t k = 0; u->kind != UNIT_TASK && k < tasks->count; k++) {
+            int node = tasks->items[k].node;
+
+            if (gone_gu[node] == 0) {
+                gone_gu[node] = node_idle_gu(c->nodes.items[node]);
+            }
+            gone_gu[node] += load_task_gu(&tasks->items[k]);
+            if (gone_gu[node] >= h->ask->need_gu) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* With every candidate gone, lawful or not: if it cannot be placed even then, no set will do.
  * (Several groups are placed one after the other, where more room can lead astray: they are
  * searched.) */
@@ -159,10 +185,15 @@ static bool hopeless(struct hunt *h)
     struct core *c = h->c;
     size_t mark = load_mark(c);
     lease_tasks tasks = {0};
+    int64_t cards;
     bool placed;
 
     if (h->ask->group < 0 && h->ask->job->ask->group_count > 1) {
         return false;
+    }
+    cards = h->ask->job->ask->groups[h->ask->group < 0 ? 0 : h->ask->group].gpus;
+    if (bid_one_task(h->ask) && cards > 0) {
+        return !has_roomy_node(h, cards);
     }
     for (size_t i = 0; i < h->units.count; i++) {
         const struct claim_unit *u = &h->units.items[i];

@@ -124,6 +124,11 @@ static struct claim_unit unit_of(const struct core *c, struct job *j, enum unit_
     return u;
 }
 
+const lease_tasks *units_tasks(const struct claim_unit *u)
+{
+    return u->kind == UNIT_NOMINEE ? &u->job->nomination.tasks : &u->job->tasks;
+}
+
 /* Tasks of the group beyond its minimum that could still be told to go. */
 int64_t units_surplus(const struct job *j, int group)
 {

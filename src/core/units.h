@@ -17,6 +17,9 @@ bool units_may_go(struct core *c, const struct ask *ask, const struct job *j, in
 /* Append what could go of a job of another queue: its surplus, task by task, and the whole. */
 void units_add(struct core *c, struct job *j, int64_t now_ms, claim_units *ret);
 
+/* The tasks of its job that the unit is about: all of them, or the one at u->at. */
+const lease_tasks *units_tasks(const struct claim_unit *u);
+
 /* Tasks of a group beyond its minimum that could still be told to go. */
 int64_t units_surplus(const struct job *j, int group);
 /* Units of an elastic job's tasks beyond its minimum. */
