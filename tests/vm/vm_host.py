@@ -60,7 +60,8 @@ def command(cache, work, systemd):
     drives = []
     for disk in disks:
         drives += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
-    return ["qemu-system-x86_64", "-machine", "pc,accel=tcg", "-cpu", "max", "-m", "1024",
+    return ["timeout", str(LIMIT_S), "qemu-system-x86_64", "-machine", "pc,accel=tcg",
+            "-cpu", "max", "-m", "1024",
             "-smp", "2", "-nic", "none", "-display", "none", "-monitor", "none", "-serial", "stdio",
             "-kernel", f"{cache}/vmlinuz", "-initrd", f"{cache}/initrd", *drives, "-append",
             f"console=ttyS0 quiet loglevel=1 no_timer_check panic=-1 systemd.show_status=no {init}"]
@@ -111,17 +112,13 @@ def main():
                 f.truncate(mib << 20)
         machine = subprocess.Popen(command(cache, work, systemd), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, text=True, errors="replace")
-        killer = subprocess.Popen(["sh", "-c", f"sleep {LIMIT_S}; kill {machine.pid}"],
-                                  start_new_session=True)
         try:
             for line in machine.stdout:
                 listener.take(line)
             machine.wait()
         finally:
-            os.killpg(killer.pid, 15)
-            killer.wait()
             if machine.poll() is None:
-                machine.kill()
+                machine.terminate()
                 machine.wait()
     print(f"# {time.monotonic() - began:.0f} s in the machine")
     listener.end(f"qemu ended with {machine.returncode}")
