@@ -142,19 +142,20 @@ char *arena_text(struct arena *a, const char *text)
 
 char *arena_join(struct arena *a, const char *const *pieces, size_t count)
 {
+    size_t lens[ARENA_JOIN_MAX];
     size_t len = 0;
     char *text;
     char *to;
 
+    CHECK(count <= ARENA_JOIN_MAX);
     for (size_t i = 0; i < count; i++) {
-        len += strlen(pieces[i]);
+        lens[i] = strlen(pieces[i]);
+        len += lens[i];
     }
     text = to = take(a, len + 1);
     for (size_t i = 0; i < count; i++) {
-        size_t piece = strlen(pieces[i]);
-
-        memcpy(to, pieces[i], piece);
-        to += piece;
+        memcpy(to, pieces[i], lens[i]);
+        to += lens[i];
     }
     *to = '\0';
     return text;

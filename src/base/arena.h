@@ -19,8 +19,9 @@ void *arena_new(struct arena *a, size_t count, size_t size);
 void *arena_copy(struct arena *a, const void *data, size_t bytes);
 char *arena_text(struct arena *a, const char *text);
 char *arena_text_n(struct arena *a, const char *text, size_t len);
-/* The pieces one behind the other; for the text of every decision, where formatting takes longer.
- */
+#define ARENA_JOIN_MAX 16
+/* The pieces, at most ARENA_JOIN_MAX, one behind the other; for the text of every decision, where
+ * formatting takes longer. */
 char *arena_join(struct arena *a, const char *const *pieces, size_t count);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -18,7 +18,8 @@ void *mem_resize(void *old, size_t count, size_t size)
     void *p;
 
     CHECK(size != 0 && count <= (size_t)-1 / 2 / size);
-    p = realloc(old, count == 0 ? size : count * size);
+    count = count == 0 ? size : count * size; /* bytes */
+    p = old == NULL ? malloc(count) : realloc(old, count);
     CHECK(p != NULL);
     return p;
 }

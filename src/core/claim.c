@@ -19,8 +19,12 @@ void trial_fini(struct trial *t)
 
 void trial_clear(struct trial *t)
 {
+    lease_tasks room = t->tasks; /* for the next, which most often needs as much */
+
+    room.count = 0;
+    t->tasks = (lease_tasks){0};
     trial_fini(t);
-    *t = (struct trial){0};
+    *t = (struct trial){.tasks = room};
 }
 
 void trial_undo(struct core *c, struct trial *t, size_t mark)

@@ -63,7 +63,7 @@ struct ask {
 };
 
 void trial_fini(struct trial *t);
-void trial_clear(struct trial *t); /* as new, for the next */
+void trial_clear(struct trial *t); /* as new, for the next; to be ended all the same */
 /* As if it had not been tried: the ledgers as at mark, and no marks on its victims. */
 void trial_undo(struct core *c, struct trial *t, size_t mark);
 

@@ -37,7 +37,7 @@ void decide_job(struct core *c, struct fact_reason *why, int64_t job)
 
 struct fact_grant *decide_grants(const struct core *c, const lease_tasks *tasks, struct arena *a)
 {
-    struct fact_grant *grants = arena_new(a, tasks->count + 1, sizeof(*grants));
+    struct fact_grant *grants = arena_new(a, tasks->count, sizeof(*grants));
 
     for (size_t i = 0; i < tasks->count; i++) {
         const struct lease_task *t = &tasks->items[i];
@@ -50,7 +50,7 @@ struct fact_grant *decide_grants(const struct core *c, const lease_tasks *tasks,
                                         .device_count = (size_t)t->device_count,
                                         .cpu_milli = t->cpu_milli,
                                         .memory_bytes = t->memory_bytes};
-        grants[i].devices = arena_new(a, (size_t)t->device_count + 1, sizeof(grants[i].devices[0]));
+        grants[i].devices = arena_new(a, (size_t)t->device_count, sizeof(grants[i].devices[0]));
         for (int k = 0; k < t->device_count; k++) {
             const struct lease_device *d = &t->devices[k];
             const struct device *dev = &n->devices[d->slot];

@@ -14,7 +14,7 @@ void *decide_new(struct core *c, enum fact_kind kind);
 struct fact_reason decide_reason(struct core *c, const char *rule, const char *text);
 void decide_number(struct fact_reason *why, const char *name, int64_t value);
 void decide_job(struct core *c, struct fact_reason *why, int64_t job);
-#define DECIDE_NUMBERS_MAX 12
+#define DECIDE_NUMBERS_MAX 8
 #define DECIDE_JOBS_MAX    64
 
 /* Lease tasks as grants, in the arena. */

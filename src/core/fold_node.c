@@ -181,42 +181,55 @@ static const char *copy_text(struct arena *a, const char *text)
     return *text != '\0' ? arena_text(a, text) : "";
 }
 
-/* The cards of a node are mostly of one model: its name and table are those of the one before. */
-static void set_model(struct device *d, const struct device *before, const char *model,
-                      struct arena *a)
+/* To look up a table by name takes as long as all else that a card needs. */
+struct model {
+    const char *name;
+    const struct slice_table *table;
+};
+
+/* The cards of a node are mostly of one model, and the nodes of a site of few: that of the card
+ * before it, or of the first card of the node before it. */
+static struct model model_of(const struct core *c, const char *name, struct model last,
+                             struct arena *a)
 {
-    if (before != NULL && strcmp(before->model, model) == 0) {
-        d->model = before->model;
-        d->table = before->table;
-    } else {
-        d->model = copy_text(a, model);
-        d->table = slice_table_of(model);
+    const struct node *n = c->nodes.count > 0 ? c->nodes.items[c->nodes.count - 1] : NULL;
+
+    if (last.name != NULL && strcmp(last.name, name) == 0) {
+        return last;
     }
+    last.name = copy_text(a, name);
+    if (n != NULL && n->device_count > 0 && n->devices[0].profile[0] == '\0' &&
+        strcmp(n->devices[0].model, name) == 0) {
+        last.table = n->devices[0].table;
+    } else {
+        last.table = slice_table_of(name);
+    }
+    return last;
 }
 
-static void fill_devices(struct node *n, const struct fact_node_seen *seen)
+static void fill_devices(const struct core *c, struct node *n, const struct fact_node_seen *seen)
 {
+    struct model model = {0};
+
     for (size_t i = 0; i < seen->device_count; i++) {
         const struct fact_device *from = &seen->devices[i];
         struct device *d = &n->devices[i];
+        bool whole = from->profile[0] == '\0';
 
+        model = model_of(c, from->model, model, n->arena);
         d->slot = from->slot;
         d->uuid = copy_text(n->arena, from->uuid);
-        set_model(d, i > 0 ? d - 1 : NULL, from->model, n->arena);
+        d->model = model.name;
+        d->table = whole ? model.table : NULL; /* an instance is not cut again */
         d->memory_bytes = from->memory_bytes;
         d->profile = copy_text(n->arena, from->profile);
-        d->mig = from->mig && from->profile[0] == '\0';
+        d->mig = from->mig && whole;
         d->size_gu = device_size(from);
         d->out_reason = "";
     }
-    for (int i = 0; i < n->device_count; i++) {
-        struct device *d = &n->devices[i];
-
-        d->table = d->profile[0] == '\0' ? d->table : NULL; /* an instance is not cut again */
-    }
 }
 
-static struct node *node_make(const struct fact_node_seen *seen)
+static struct node *node_make(const struct core *c, const struct fact_node_seen *seen)
 {
     struct node *n = mem_new(1, sizeof(*n));
 
@@ -235,7 +248,7 @@ static struct node *node_make(const struct fact_node_seen *seen)
     n->reason = "";
     n->device_count = (int)seen->device_count;
     n->devices = arena_new(n->arena, seen->device_count + 1, sizeof(n->devices[0]));
-    fill_devices(n, seen);
+    fill_devices(c, n, seen);
     return n;
 }
 
@@ -337,7 +350,7 @@ int fold_node_seen(struct core *c, const struct fact *f, struct err *err)
     if (rc != 0) {
         return rc;
     }
-    n = node_make(seen);
+    n = node_make(c, seen);
     if (n->id >= c->next_node) {
         c->next_node = n->id + 1;
     }
