@@ -365,6 +365,7 @@ int daemon_open(const struct daemon_options *options, struct daemon **ret, struc
 
     d->options = *options;
     d->spec_arena = arena_make();
+    d->submit_arena = arena_make();
     d->jobs = jobindex_new();
     d->events = eventlog_new(d);
     d->idempotency = idempotency_new();
@@ -441,6 +442,7 @@ void daemon_close(struct daemon *d)
     vec_fini(&d->logins);
     mem_free(d->account_good);
     arena_free(d->spec_arena);
+    arena_free(d->submit_arena);
     mem_free(d->state);
     mem_free(d->socket);
     mem_free(d->listen);

@@ -199,6 +199,9 @@ static int start_thread(struct journalthread *t)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = pthread_create(&t->thread, NULL, run, t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0) {
+        (void)pthread_setname_np(t->thread, "journal"); /* for top -H and perf */
+    }
     return rc;
 }
 

@@ -12,9 +12,6 @@
 
 #include <string.h>
 
-/* What a usual submission needs; malloc tidies its heap up for each large block that is freed. */
-#define ARENA_BYTES ((size_t)4 * 1024)
-
 struct submission { /* waits for its facts to be durable; all elements share it */
     struct asked asked;
     struct idempotency_id id;
@@ -244,17 +241,15 @@ void service_job_submit(struct daemon *d, const struct asked *a)
     static const char *const PARAMS[] = {"dry_run", NULL};
     struct submitjson sub;
     struct bodyread r;
-    struct arena *arena;
     bool dry = false;
 
     if (!answer_params(a, PARAMS) || !answer_param_bool(a, "dry_run", &dry)) {
         return;
     }
-    arena = arena_make_sized(ARENA_BYTES);
-    bodyread_init(&r, arena);
+    arena_reset(d->submit_arena);
+    bodyread_init(&r, d->submit_arena);
     if (!submitjson_read(d, &a->call->caller, a->call->body, &r, &sub)) {
         answer_error(a, r.rc, &r.err, r.field);
-        arena_free(arena);
         return;
     }
     r.rc = core_submit_check(engine_core(d->engine), &sub.fact, &r.err);
@@ -268,5 +263,4 @@ void service_job_submit(struct daemon *d, const struct asked *a)
         submit(d, a, &sub);
     }
     str_fini(&sub.spec);
-    arena_free(arena);
 }
