@@ -300,7 +300,7 @@ static void on_event(void *arg, const char *id, const char *event, const char *d
 
 static int open_signals(void)
 {
-    static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+    static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
     sigset_t set;
     int fd;
 
@@ -321,6 +321,9 @@ static void take_signals(struct top *t)
     while (read(t->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo == SIGWINCH) {
             topscreen_resize();
+            t->draw = true;
+        } else if (info.ssi_signo == SIGTSTP) {
+            topscreen_stop();
             t->draw = true;
         } else {
             t->quit = true;

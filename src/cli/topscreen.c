@@ -3,6 +3,7 @@
 #include "base/check.h"
 
 #include <ncurses.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -59,6 +60,24 @@ void topscreen_resize(void)
         resizeterm(size.ws_row, size.ws_col);
         clearok(curscr, TRUE);
     }
+}
+
+void topscreen_stop(void)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction before;
+    sigset_t set;
+
+    endwin();
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    CHECK(sigaction(SIGTSTP, &usual, &before) == 0);
+    kill(getpid(), SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    CHECK(sigaction(SIGTSTP, &before, NULL) == 0);
+    flushinp();
+    topscreen_resize();
 }
 
 void topscreen_size(int *ret_width, int *ret_height)

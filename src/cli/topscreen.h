@@ -24,6 +24,9 @@ MUST_CHECK int topscreen_open(bool colour, struct err *err);
 void topscreen_close(void);
 /* The terminal has a new size. */
 void topscreen_resize(void);
+/* Ctrl-Z, which is blocked: give the terminal back, stop, and come back with everything unread
+ * gone. ncurses would do it in a signal handler, in the midst of whatever is being called. */
+void topscreen_stop(void);
 void topscreen_size(int *ret_width, int *ret_height);
 void topscreen_draw(const struct toppage *page);
 /* The next key that was pressed, -1 = none. */
