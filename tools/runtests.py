@@ -4,6 +4,7 @@ meson counts programs; a program here holds many stories, and a story that fails
 and named.  Called by tools/test.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -89,8 +90,8 @@ def build(folder, options):
 
 
 def test(variant, folder, options, suites, count):
-    log = os.path.join(ROOT, folder, 'meson-logs', 'testlog.json')
-    if os.path.exists(log):
+    logs = os.path.join(ROOT, folder, 'meson-logs', 'testlog*.json')  # --wrap puts a word into the name
+    for log in glob.glob(logs):
         os.unlink(log)
     for suite in suites:
         options = options + ['--suite', suite]
@@ -98,7 +99,7 @@ def test(variant, folder, options, suites, count):
         options = options + ['--no-suite', 'nightly']
     rc = run('meson', 'test', '-C', folder, '--no-rebuild', '--print-errorlogs', *options)
     tests = 0
-    if os.path.exists(log):
+    for log in glob.glob(logs):
         with open(log, encoding='utf-8', errors='replace') as f:
             for line in f:
                 tests += 1

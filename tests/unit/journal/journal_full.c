@@ -27,7 +27,8 @@ static int mount_disk(void **state)
     (void)state;
     fixture_init(&fixture);
     /* A mount namespace of our own: nothing is left behind, whatever happens. */
-    mounted = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+    mounted = unshare(CLONE_NEWNS) == 0 &&
+              mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
               mount("tmpfs", fixture.dir, "tmpfs", 0, DISK) == 0;
     return 0;
 }
