@@ -431,6 +431,7 @@ static void build_cluster(const struct builder *b)
     p->decay_half_life_ms = from->usage_half_life;
     p->retries = from->retries;
     p->backoff_ms = from->backoff;
+    p->ended_jobs = from->ended_jobs;
     p->level_count = from->levels.count;
     p->levels = arena_new(b->arena, p->level_count, sizeof(*p->levels));
     for (size_t i = 0; i < p->level_count; i++) {

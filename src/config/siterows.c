@@ -55,6 +55,9 @@ static const struct setting SITE_CLUSTER_ROWS_LIST[] = {
      TIME_MAX_MS, "30s", "First wait after a failure, doubled each time."},
     {"usage_half_life", SETTING_DURATION_OFF, 0, offsetof(struct site_cluster, usage_half_life),
      NULL, NULL, 1000, TIME_MAX_MS, "off", "Usage decay that orders equals."},
+    {"ended_jobs", SETTING_INT, 0, offsetof(struct site_cluster, ended_jobs), NULL, NULL, 1,
+     POLICY_ENDED_JOBS_MAX, "4096",
+     "So many ended jobs are remembered and listed; older ones are in the journal only."},
 };
 const struct settings_table SITE_CLUSTER_ROWS = {"cluster", sizeof(struct site_cluster),
                                                  SITE_CLUSTER_ROWS_LIST,

@@ -27,6 +27,7 @@ struct site_cluster {
     bool overcommit;
     int64_t node_lost;
     int64_t restart_cost;
+    int64_t ended_jobs;
     int64_t retries;
     int64_t backoff;
     int64_t usage_half_life;

@@ -91,6 +91,15 @@ static int check_times(const struct policy *p, struct err *err)
     return fine ? 0 : err_set(err, ERR_POLICY, "a time is negative or longer than 100 years");
 }
 
+static int check_ended_jobs(const struct policy *p, struct err *err)
+{
+    if (p->ended_jobs < 0 || p->ended_jobs > POLICY_ENDED_JOBS_MAX) {
+        return err_set(err, ERR_POLICY, "ended_jobs: %lld is not within 0 and %d",
+                       (long long)p->ended_jobs, POLICY_ENDED_JOBS_MAX);
+    }
+    return 0;
+}
+
 static int check_queues(const struct policy *p, struct err *err)
 {
     for (size_t i = 0; i < p->queue_count; i++) {
@@ -254,6 +263,7 @@ int core_policy_check(const struct core *c, const struct policy *p, struct err *
     rc = rc != 0 ? rc : check_queues(p, err);
     rc = rc != 0 ? rc : check_nodes(p, err);
     rc = rc != 0 ? rc : check_times(p, err);
+    rc = rc != 0 ? rc : check_ended_jobs(p, err);
     rc = rc != 0 ? rc : check_spare(p, err);
     rc = rc != 0 ? rc : check_capacity(c, p, err);
     rc = rc != 0 ? rc : check_in_use(c, p, err);

@@ -112,6 +112,7 @@ static const struct schema_field POLICY_SCHEMA_fields[] = {
     SCHEMA_LIST(policy, users, user_count, &POLICY_USER_SCHEMA),
     SCHEMA_LIST(policy, charges, charge_count, &POLICY_CHARGE_SCHEMA),
     SCHEMA_TEXT(policy, digest),
+    SCHEMA_INT(policy, ended_jobs),
 };
 SCHEMA_DEFINE(POLICY_SCHEMA, "policy", policy);
 

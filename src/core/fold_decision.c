@@ -407,9 +407,12 @@ int fold_nomination_ended(struct core *c, const struct fact *f, struct err *err)
 
 /* ---- ends ---- */
 
+/* Older ones are in the journal only. */
 static void forget_oldest(struct core *c)
 {
-    while (c->ended.count > CORE_ENDED_MAX) {
+    int64_t most = c->policy->ended_jobs > 0 ? c->policy->ended_jobs : POLICY_ENDED_JOBS;
+
+    while ((int64_t)c->ended.count > most) {
         struct job *j = core_job(c, c->ended.items[0]);
 
         vec_remove(&c->ended, 0);

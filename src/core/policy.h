@@ -114,6 +114,9 @@ struct policy_charge {
     int64_t charge_gu;
 };
 
+#define POLICY_ENDED_JOBS     4096
+#define POLICY_ENDED_JOBS_MAX 1000000
+
 struct policy {
     const char *cluster;  /* name of the site */
     const char *timezone; /* IANA name */
@@ -138,6 +141,7 @@ struct policy {
     struct policy_charge *charges;
     size_t charge_count;
     const char *digest; /* SHA-256 of the file, hex; "" when made otherwise */
+    int64_t ended_jobs; /* so many are remembered; 0 = POLICY_ENDED_JOBS */
 };
 
 extern const struct schema POLICY_SCHEMA;

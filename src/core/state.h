@@ -22,9 +22,6 @@
 #include "core/view.h"
 
 #define CORE_ID_MAX (INT64_MAX / 2) /* ids count up from 1: none is near this */
-#define CORE_ENDED_MAX                                                                             \
-    4096 /* ended jobs that are remembered; older ones are in the journal only                     \
-          */
 
 struct token { /* what view.h shows, and its memory */
     struct view_token shown;

@@ -153,6 +153,7 @@ void seeded_site_make(struct site *s, struct rng *rng, const struct seeded_trait
         have_gu[p] = capacity_gu(s, s->pools.items[p].id);
     }
     make_children(s, rng, 0, have_gu, 0);
+    s->policy.ended_jobs = rng_range(rng, 1, 300);
 }
 
 /* ---- changes ---- */

@@ -109,6 +109,8 @@ static void numbers_are_what_they_look_like(void **state)
     (void)state;
     refused("cluster: {retries: 007}\n" POOLS QUEUES, "policy.invalid",
             "f.yaml:1:20: cluster.retries: has a leading zero (\"007\"), write 7");
+    refused("cluster: {ended_jobs: 0}\n" POOLS QUEUES, "policy.invalid",
+            "f.yaml:1:23: cluster.ended_jobs: is out of range (\"0\"), write 1 to 1000000");
     refused("cluster: {retries: 1.5}\n" POOLS QUEUES, "policy.invalid",
             "f.yaml:1:20: cluster.retries: is not a whole number (\"1.5\"), write a whole number, "
             "e.g. 3");
