@@ -171,9 +171,23 @@ static size_t utf8_len(unsigned char c, uint32_t *ret_bits, uint32_t *ret_least)
     return 0;
 }
 
+/* Where eight bytes in a row are no longer all ASCII. */
+static size_t skip_ascii(const char *text, size_t len, size_t i)
+{
+    uint64_t word;
+
+    for (; len - i >= sizeof(word); i += sizeof(word)) {
+        memcpy(&word, text + i, sizeof(word));
+        if ((word & UINT64_C(0x8080808080808080)) != 0) {
+            break;
+        }
+    }
+    return i;
+}
+
 bool str_is_utf8(const char *text, size_t len)
 {
-    size_t i = 0;
+    size_t i = skip_ascii(text, len, 0);
 
     while (i < len) {
         uint32_t point, least;
@@ -193,7 +207,7 @@ bool str_is_utf8(const char *text, size_t len)
         if (point < least || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) {
             return false;
         }
-        i += count;
+        i = skip_ascii(text, len, i + count);
     }
     return true;
 }

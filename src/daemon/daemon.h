@@ -98,6 +98,7 @@ struct daemon {
     int64_t next_job;      /* the next id to give out, if the core's is lower */
     int64_t clock_step_ms; /* the wall clock was set by this much, not journaled yet */
     int64_t trim_ms;
+    int64_t begun_ms;           /* when the last batch went to the thread */
     struct arena *spec_arena;   /* of the last spec given to the engine */
     struct arena *submit_arena; /* of the last submission that was read */
     bool reload;                /* the configuration is to be read once no batch is on its way */

@@ -26,12 +26,14 @@ void engine_queue_put(struct engine_queue *q, const struct fact *fact, bool worl
     CHECK(schema != NULL);
     item.body = codec_copy(schema, fact->body.any, q->arena);
     item.fact.body.any = item.body;
+    q->asked += done != NULL ? 1 : 0;
     vec_push(&q->items, item);
 }
 
 void engine_queue_clear(struct engine_queue *q)
 {
     vec_clear(&q->items);
+    q->asked = 0;
     arena_reset(q->arena);
 }
 
@@ -384,6 +386,11 @@ void engine_set_frozen(struct engine *e, bool frozen, const char *why)
 void engine_want_snapshot(struct engine *e)
 {
     e->snapshot_wanted = true;
+}
+
+bool engine_is_asked(const struct engine *e)
+{
+    return e->queue.asked > 0;
 }
 
 bool engine_frozen(const struct engine *e)

@@ -114,6 +114,9 @@ void engine_committed(struct engine *e, int64_t now_ms, int rc, const struct err
 /* Tell backends what the core believes runs (after opening), and have them observe nodes. */
 MUST_CHECK int engine_adopt(struct engine *e, struct err *err);
 
+/* Does somebody wait for the outcome of a fact that is queued?  Not so backends. */
+bool engine_is_asked(const struct engine *e);
+
 /* Have the next step make a snapshot, as soon as nothing is on its way: hooks.snapshot hears of it.
  */
 void engine_want_snapshot(struct engine *e);

@@ -34,6 +34,7 @@ struct engine_item {
 
 struct engine_queue {
     struct arena *arena; /* of the bodies */
+    size_t asked;        /* items with somebody who waits for their outcome */
     VEC(struct engine_item) items;
 };
 

@@ -194,6 +194,21 @@ static void a_job_is_journaled_answered_and_started(void **state)
                                           "task_running task_running task_running ");
 }
 
+static void it_is_known_whether_somebody_waits(void **state)
+{
+    struct answer a = {0};
+
+    (void)state;
+    put_policy();
+    put_job(1, 1, NULL);
+    assert_false(engine_is_asked(engine));
+    put_job(1, 1, &a);
+    assert_true(engine_is_asked(engine));
+    (void)step_at(NOW_MS);
+    assert_false(engine_is_asked(engine));
+    assert_int_equal(a.times, 1);
+}
+
 static void time_never_goes_back(void **state)
 {
     const struct job *j;
@@ -786,6 +801,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
         T(a_job_is_journaled_answered_and_started),
+        T(it_is_known_whether_somebody_waits),
         T(time_never_goes_back),
         T(a_refused_fact_is_answered_and_not_journaled),
         T(stale_reports_are_dropped_and_counted),
