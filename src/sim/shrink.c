@@ -52,6 +52,7 @@ static void live(const struct seeded_options *options, struct shared *shared)
     shared->end.ran_out = r.ran_out;
     (void)snprintf(shared->end.what, sizeof(shared->end.what), "%s", r.what != NULL ? r.what : "");
     (void)snprintf(shared->end.text, sizeof(shared->end.text), "%s", r.failure.text);
+    seeded_result_fini(&r);
 }
 
 int shrink_try_life(void *ctx, const struct seeded_options *options, struct shrink_end *ret,
