@@ -33,6 +33,7 @@ struct lineup { /* of a leaf whose shapes were looked at: those that may start, 
     struct key *rest; /* the best that this one and those after it could be */
     size_t count;
     size_t at;
+    size_t room; /* for jobs; a leaf is looked at again after each that it starts */
 };
 
 struct winners { /* of one inner queue, or of the root */
@@ -47,6 +48,7 @@ struct order {
     struct winners *inner;  /* by queue; [count] is the root */
     enum look *look;        /* by leaf */
     struct lineup *lineups; /* by leaf */
+    struct job **line;      /* of the leaf that is looked at: room for one of each shape */
     int last;               /* leaf of the last one given, -1 = none */
     const struct bounds *bounds;
     int *seat;      /* by queue: its place among its siblings */
@@ -202,7 +204,7 @@ static bool key_earlier(const struct key *a, const struct key *b)
 
 static void line_up(struct order *o, const struct queue *q, struct lineup *ret)
 {
-    VEC(struct job *) jobs = {0};
+    size_t count = 0;
 
     for (size_t i = 0; i < q->shapes.count; i++) {
         struct shape *s = q->shapes.items[i];
@@ -211,16 +213,20 @@ static void line_up(struct order *o, const struct queue *q, struct lineup *ret)
         if (j != NULL && bounds_refuse(o->bounds, j)) {
             mark_failed(o->c, j);
         } else if (j != NULL) {
-            vec_push(&jobs, j);
+            o->line[count++] = j;
         }
     }
-    if (jobs.count > 1) {
-        qsort(jobs.items, jobs.count, sizeof(jobs.items[0]), order_compare);
+    if (count > 1) {
+        qsort(o->line, count, sizeof(o->line[0]), order_compare);
     }
-    *ret = (struct lineup){.count = jobs.count};
-    ret->jobs = arena_copy(o->c->plan_arena, jobs.items, jobs.count * sizeof(jobs.items[0]));
-    ret->rest = arena_new(o->c->plan_arena, jobs.count + 1, sizeof(ret->rest[0]));
-    vec_fini(&jobs);
+    if (ret->rest == NULL || count > ret->room) {
+        ret->room = count;
+        ret->jobs = arena_new(o->c->plan_arena, count, sizeof(ret->jobs[0]));
+        ret->rest = arena_new(o->c->plan_arena, count + 1, sizeof(ret->rest[0]));
+    }
+    ret->count = count;
+    memcpy(ret->jobs, o->line, count * sizeof(ret->jobs[0]));
+    ret->rest[count] = (struct key){0};
     for (size_t i = ret->count; i-- > 0;) {
         const struct key *after = &ret->rest[i + 1];
         struct key *k = &ret->rest[i];
@@ -240,7 +246,7 @@ static void look_at_shapes(struct order *o, const struct queue *q, struct key *k
 {
     struct lineup *l = &o->lineups[q->index];
 
-    *l = (struct lineup){0};
+    l->count = l->at = 0;
     *k = (struct key){0};
     if (q->row->state != QUEUE_CLOSED && !bounds_refuse_leaf(o->bounds, q->index)) {
         line_up(o, q, l);
@@ -454,6 +460,18 @@ static void build(struct order *o)
     }
 }
 
+static size_t most_shapes(const struct core *c)
+{
+    size_t most = 0;
+
+    for (int q = 0; q < c->queues->count; q++) {
+        const size_t shapes = c->queues->items[q].shapes.count;
+
+        most = shapes > most ? shapes : most;
+    }
+    return most;
+}
+
 struct order *order_make(struct core *c, int64_t now_ms)
 {
     struct order *o = arena_new(c->plan_arena, 1, sizeof(*o));
@@ -468,6 +486,7 @@ struct order *order_make(struct core *c, int64_t now_ms)
     o->is_short = arena_new(c->plan_arena, c->pools.count + 1, sizeof(o->is_short[0]));
     o->look = arena_new(c->plan_arena, count + 1, sizeof(o->look[0]));
     o->lineups = arena_new(c->plan_arena, count + 1, sizeof(o->lineups[0]));
+    o->line = arena_new(c->plan_arena, most_shapes(c), sizeof(o->line[0]));
     o->last = -1;
     o->bounds = bounds_make(c, now_ms);
     o->seat = arena_new(c->plan_arena, count + 1, sizeof(o->seat[0]));
