@@ -127,6 +127,7 @@ void core_free(struct core *c)
     vec_fini(&c->undo.items);
     vec_fini(&c->undo.layouts);
     idmap_fini(&c->job_of_id);
+    omap_fini(&c->node_names);
     omap_fini(&c->tokens);
     omap_fini(&c->shapes);
     omap_fini(&c->nominated);

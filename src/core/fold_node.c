@@ -3,6 +3,7 @@
 #include "core/fold.h"
 
 #include "base/check.h"
+#include "core/shape.h"
 
 #include <string.h>
 
@@ -286,9 +287,16 @@ static void keep_state(struct node *n, const struct node *old)
     }
 }
 
+static struct omap_key name_key(const struct node *n)
+{
+    return (struct omap_key){shape_text_hash(n->name), shape_text_hash(n->cluster), n->id};
+}
+
 static void insert_node(struct core *c, struct node *n)
 {
     size_t at = c->nodes.count;
+
+    omap_put(&c->node_names, name_key(n), n);
 
     while (at > 0 && c->nodes.items[at - 1]->id > n->id) {
         at--;
@@ -365,6 +373,8 @@ int fold_node_seen(struct core *c, const struct fact *f, struct err *err)
     }
     keep_state(n, old);
     c->nodes.items[old->index] = n;
+    omap_remove(&c->node_names, name_key(old));
+    omap_put(&c->node_names, name_key(n), n);
     fold_node_free(old);
     fold_rebuild(c);
     return 0;

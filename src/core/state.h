@@ -43,6 +43,7 @@ struct core {
     struct queue_tree *queues;
     VEC(struct pool *) pools; /* as in the policy */
     VEC(struct node *) nodes; /* by id */
+    struct omap node_names;   /* by hash of name, hash of cluster, id */
     struct job *first_job;    /* by id */
     struct job *last_job;
     struct idmap job_of_id;

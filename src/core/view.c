@@ -1,6 +1,7 @@
 #include "core/view.h"
 
 #include "core/claim.h"
+#include "core/shape.h"
 #include "core/state.h"
 
 #include <string.h>
@@ -47,8 +48,11 @@ const struct node *view_node_of_id(const struct core *c, int64_t id)
 
 const struct node *view_node_of_name(const struct core *c, const char *cluster, const char *name)
 {
-    for (size_t i = 0; i < c->nodes.count; i++) {
-        const struct node *n = c->nodes.items[i];
+    const struct omap_key from = {shape_text_hash(name), shape_text_hash(cluster), INT64_MIN};
+
+    for (const struct omap_item *i = omap_lower_bound(&c->node_names, from);
+         i != NULL && i->key.a == from.a && i->key.b == from.b; i = omap_next(i)) {
+        const struct node *n = i->value;
 
         if (strcmp(n->name, name) == 0 && strcmp(n->cluster, cluster) == 0) {
             return n;

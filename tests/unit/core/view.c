@@ -75,11 +75,60 @@ static void work_that_is_not_preemptible_fills_it_before_all(void **state)
     core_world_end(&w);
 }
 
+static void see(struct core_world *w, int64_t id, const char *cluster, const char *name,
+                int64_t cpus)
+{
+    const struct fact_node_seen seen = {
+        .id = id, .name = name, .cluster = cluster, .pool = 7, .cpu_milli = cpus * 1000};
+
+    core_world_apply(w, FACT_NODE_SEEN, &seen);
+}
+
+static void nodes_are_found_by_cluster_and_name(void **state)
+{
+    struct core_world w;
+
+    (void)state;
+    begin(&w);
+    see(&w, 10, "east", "n1", 4);
+    see(&w, 12, "local", "x", 4);
+    see(&w, 11, "east", "x", 4);
+    assert_int_equal(view_node_of_name(w.core, "local", "n1")->id, 1);
+    assert_int_equal(view_node_of_name(w.core, "east", "n1")->id, 10);
+    assert_int_equal(view_node_of_name(w.core, "local", "x")->id, 12);
+    assert_int_equal(view_node_of_name(w.core, "east", "x")->id, 11);
+    assert_null(view_node_of_name(w.core, "east", "n2"));
+    assert_null(view_node_of_name(w.core, "west", "x"));
+    see(&w, 11, "east", "y", 8); /* it is another one now */
+    assert_null(view_node_of_name(w.core, "east", "x"));
+    assert_int_equal(view_node_of_name(w.core, "east", "y")->id, 11);
+    core_world_end(&w);
+}
+
+static void a_walk_over_jobs_goes_on_behind_any_id(void **state)
+{
+    struct core_world w;
+    int64_t first, second;
+
+    (void)state;
+    begin(&w);
+    first = core_world_submit(&w, &(struct core_world_job){1, 1, 1, 1, 0, false});
+    second = core_world_submit(&w, &(struct core_world_job){2, 1, 1, 1, 0, false});
+    assert_int_equal(view_job_next(w.core, 0)->id, first);
+    assert_int_equal(view_job_next(w.core, -5)->id, first);
+    assert_int_equal(view_job_next(w.core, first)->id, second);
+    assert_null(view_job_next(w.core, second));
+    assert_null(view_job_next(w.core, second + 1000));
+    core_world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_start_fills_the_reserve_first),
         cmocka_unit_test(work_that_is_not_preemptible_fills_it_before_all),
+        cmocka_unit_test(nodes_are_found_by_cluster_and_name),
+        cmocka_unit_test(a_walk_over_jobs_goes_on_behind_any_id),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
