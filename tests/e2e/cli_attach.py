@@ -69,6 +69,7 @@ def from_the_start_or_with_the_last_lines(c):
 @test
 def all_ranks_with_their_numbers(c):
     job = begin(c, '--tasks', '2', script='echo 1; while [ ! -e go1 ]; do sleep 0.05; done; echo $RANK')
+    wait_for(lambda: c.run('logs', '--task', '1', job).stdout == '1\n')
     p = c.begin('attach', '--all', job)
     attached(p, 5)
     go(c, 1)
