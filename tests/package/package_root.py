@@ -2,6 +2,7 @@
 neither the machine nor the cached system below it is changed.
 
 Processes that are started in it live in a PID namespace of the test and end with it."""
+import glob
 import os
 import subprocess
 import sys
@@ -107,6 +108,17 @@ class Root:
                     if (not path.startswith(self.NOT_OURS) and self.exists(path) and
                             (top != upper or not os.path.lexists(self.lower + path))):
                         found.add(path)
+        return found
+
+    def names_of_packages(self):
+        """All that packages which are installed now brought, as names() would tell them."""
+        found = set()
+        for path in glob.glob(self.path("/var/lib/dpkg/info/*.list")):
+            with open(path) as f:
+                for line in f.read().splitlines():
+                    at, name = os.path.split(line)
+                    at = os.path.realpath(self.path(at)).removeprefix(self.dir)  # /lib is /usr/lib
+                    found.add(f"{at}/{name}")
         return found
 
     def exists(self, inside):

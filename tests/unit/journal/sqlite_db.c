@@ -81,7 +81,7 @@ static void the_writer_syncs_each_commit_of_its_log(void **state)
     sqlite_db_endp(&stmt);
     assert_int_equal(sqlite_db_prepare(db, f->path, "PRAGMA journal_mode", &stmt, NULL), 0);
     assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-    assert_string_equal(sqlite3_column_text(stmt, 0), "wal");
+    assert_string_equal((const char *)sqlite3_column_text(stmt, 0), "wal");
     sqlite_db_endp(&stmt);
     sqlite_db_close(db);
 }
