@@ -225,11 +225,14 @@ bool ends_by_cards(const struct ends *e)
 /* ---- cards ---- */
 
 /* Cards that are free now, or wished for, which they may not be at the question. */
-static int idle_cards(const struct node *n)
+static int idle_cards(const struct core *c, const struct node *n)
 {
     int count = 0;
 
-    for (int d = 0; node_usable(n) && d < n->device_count; d++) {
+    if (c->heads.count == 0 || !node_usable(n)) {
+        return node_usable(n) ? n->free_whole : 0; /* nobody wishes yet */
+    }
+    for (int d = 0; d < n->device_count; d++) {
         const struct device *dev = &n->devices[d];
 
         count += dev->free_whole || (dev->soft > 0 && !dev->out && dev->taken_gu == 0);
@@ -250,7 +253,7 @@ static void map_cards(struct ends *e)
         const struct node *n = c->nodes.items[p->nodes.items[i]];
 
         e->first_card[i] = count;
-        e->idle[i] = idle_cards(n);
+        e->idle[i] = idle_cards(c, n);
         count += n->device_count;
     }
     e->cards = arena_new(c->plan_arena, (size_t)count + 1, sizeof(e->cards[0]));
