@@ -31,12 +31,13 @@
 
 #include <event2/event.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #define RETRY_MS   1000
-#define GATHER_MS  10 /* between two batches that nobody waits for */
+#define GATHER_MS  20 /* between two batches that nobody waits for */
 #define ROOM_BYTES ((unsigned long)1024 * 1024)
 #define TRIM_MS    ((int64_t)60 * 1000)
 
@@ -56,13 +57,20 @@ static int hook_spec(void *ctx, const struct fact_job_submitted *job, struct bac
 {
     CLEANUP(str_fini) struct str text = {0};
     struct daemon *d = ctx;
-    int rc = content_get(d->content, job->spec, &text, err);
+    int rc = 0;
 
-    if (rc != 0) {
-        return rc;
+    if (strcmp(d->spec_digest, job->spec) != 0) { /* jobs that start together are often alike */
+        d->spec_digest[0] = '\0';
+        rc = content_get(d->content, job->spec, &text, err);
+        arena_reset(d->spec_arena);
+        rc = rc != 0 ? rc
+                     : submitspec_parse(str_text(&text), text.len, d->spec_arena, &d->spec, err);
     }
-    arena_reset(d->spec_arena);
-    return submitspec_parse(str_text(&text), text.len, d->spec_arena, ret, err);
+    if (rc == 0) {
+        snprintf(d->spec_digest, sizeof(d->spec_digest), "%s", job->spec);
+        *ret = d->spec;
+    }
+    return rc;
 }
 
 static void hook_durable(void *ctx, const struct fact *fact, const struct journal_record *record)
@@ -140,7 +148,7 @@ static void put_clock_step(struct daemon *d)
 }
 
 /* What backends tell comes in crowds: jobs that start together end together.  A batch, its syncs
- * and its plan cost the same for one report as for many, so reports alone are taken each 10 ms at
+ * and its plan cost the same for one report as for many, so reports alone are taken each 20 ms at
  * the most; what people ask is never held back, and takes along what is there. */
 static bool is_gathering(const struct daemon *d, int64_t now_ms)
 {

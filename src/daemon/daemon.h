@@ -98,8 +98,10 @@ struct daemon {
     int64_t next_job;      /* the next id to give out, if the core's is lower */
     int64_t clock_step_ms; /* the wall clock was set by this much, not journaled yet */
     int64_t trim_ms;
-    int64_t begun_ms;           /* when the last batch went to the thread */
-    struct arena *spec_arena;   /* of the last spec given to the engine */
+    int64_t begun_ms;         /* when the last batch went to the thread */
+    struct arena *spec_arena; /* of the last spec given to the engine */
+    struct backend_spec spec; /* that one */
+    char spec_digest[HASH_TEXT_MAX];
     struct arena *submit_arena; /* of the last submission that was read */
     bool reload;                /* the configuration is to be read once no batch is on its way */
     bool stopping;
