@@ -16,22 +16,21 @@ static bool fits(struct core *c, const struct ask *ask, lease_tasks *ret)
     return claim_quota_fits(c, ask) && claim_place(c, ask, LEDGER_PROMISED, ret);
 }
 
-static bool gives_way(const struct core *c, const struct job *j, const struct job *head)
+/* Those that passed the head and may go for it end for it, whenever it likes.  ret: by place, who
+ * did. */
+static bool *drop_passers(struct core *c, const struct ask *ask, const struct ending *items,
+                          size_t count)
 {
-    return job_has_passed(j, head->id) && !units_could_evict(c, j, head);
-}
-
-/* Those that passed the head end, for it, whenever it likes. */
-static void drop_passers(struct core *c, const struct ask *ask, const struct ends *ends)
-{
-    size_t count;
-    const struct ending *items = ends_items(ends, &count);
+    bool *gone = arena_new(c->plan_arena, count + 1, sizeof(*gone));
 
     for (size_t i = 0; i < count; i++) {
-        if (gives_way(c, items[i].job, ask->job)) {
+        if (job_has_passed(items[i].job, ask->job->id) &&
+            units_passer_may_go(c, ask, items[i].job)) {
             claim_drop_job(c, items[i].job, ask->pool->index);
+            gone[i] = true;
         }
     }
+    return gone;
 }
 
 /* The first time the ask fits, 0 = none known: one ending after the other is taken off the ledgers.
@@ -46,11 +45,12 @@ static int64_t project_slowly(struct core *c, const struct ask *ask, const struc
     size_t k = 0;
     bool more = true;
     bool found = false;
+    bool *gone;
 
-    drop_passers(c, ask, ends);
+    gone = drop_passers(c, ask, items, count);
     while (!found && more) {
         while (k < count && items[k].end_ms <= at) {
-            if (!gives_way(c, items[k].job, ask->job)) {
+            if (!gone[k]) {
                 claim_drop_job(c, items[k].job, ask->pool->index);
             }
             k++;

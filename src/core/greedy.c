@@ -64,7 +64,7 @@ static bool lawful_next(struct hunt *h, const struct claim_unit *u, int64_t off_
     int cover;
 
     if (u->own || u->passer) {
-        return true;
+        return u->own || units_passer_may_go(c, h->ask, u->job);
     }
     cover = quota_cover_job(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu,
                             h->ask->job->ask->nonpreemptible);

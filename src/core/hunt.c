@@ -60,6 +60,9 @@ bool hunt_take(struct hunt *h, const struct claim_unit *u, int cover)
     int pool = h->ask->pool->index;
     int common = queue_common(t, u->job->queue, h->ask->job->queue);
 
+    if (u->passer && !units_passer_may_go(h->c, h->ask, u->job)) {
+        return false; /* what went before it was all that its queue had over its reserve */
+    }
     if (!u->passer && ((!h->ask->take && (cover < 0 || queue_covers(t, cover, u->job->queue))) ||
                        !quota_over(t, pool, u->job->queue, common) || hunt_would_shrink(h, u, 0))) {
         return false;

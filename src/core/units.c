@@ -60,9 +60,7 @@ bool units_could_evict(const struct core *c, const struct job *j, const struct j
            own_may_go(victim, j, c->queues->items[j->queue].row->preempt_within);
 }
 
-/* A planned start beyond its reserve makes no victims of work of other queues that is within
- * reserve, and none that would take the place back by its rank. */
-static bool passer_may_go(struct core *c, const struct ask *ask, const struct job *j)
+bool units_passer_may_go(struct core *c, const struct ask *ask, const struct job *j)
 {
     int common = queue_common(c->queues, j->queue, ask->job->queue);
 
@@ -80,7 +78,7 @@ static bool may_go(struct core *c, const struct ask *ask, const struct job *j, i
     const struct policy_queue *mine = c->queues->items[ask->job->queue].row;
     bool own = j->queue == ask->job->queue;
 
-    *ret_passer = ask->planned && job_has_passed(j, ask->job->id) && passer_may_go(c, ask, j);
+    *ret_passer = ask->planned && job_has_passed(j, ask->job->id) && units_passer_may_go(c, ask, j);
     if (*ret_passer) {
         return true;
     }

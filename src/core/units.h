@@ -30,6 +30,10 @@ bool units_own_any(struct core *c, const struct job *claimant);
 /* The same for any claimant of so high a priority. */
 bool units_own_below(struct core *c, int leaf, int64_t priority);
 
+/* May a job that passed the planned start of the ask's go for it, on the ledgers as they are?  A
+ * planned start beyond its reserve makes no victims of work of other queues that is within reserve,
+ * and none that would take the place back by its rank. */
+bool units_passer_may_go(struct core *c, const struct ask *ask, const struct job *j);
 /* Could the job take the victim, of its own queue, by rule 4 alone? */
 bool units_could_evict(const struct core *c, const struct job *j, const struct job *victim);
 
