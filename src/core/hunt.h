@@ -30,8 +30,8 @@ void hunt_sort(unit_set *set, unit_order *by);
 /* An elastic victim of another queue shrinks instead of going whole, where that would do; off_gu:
  * what of its surplus is off already. */
 bool hunt_would_shrink(struct hunt *h, const struct claim_unit *u, int64_t off_gu);
-/* No set member twice: a whole job and its single tasks, or more tasks than its surplus.  What is no
- * proper set is part of none. */
+/* No set member twice: a whole job and its single tasks, or more tasks than its surplus.  What is
+ * no proper set is part of none. */
 bool hunt_is_proper(const unit_set *set);
 /* The order in which victims of other queues are taken. */
 int hunt_by_size(const void *a, const void *b);

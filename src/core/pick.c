@@ -272,8 +272,8 @@ static int64_t shares_free(const struct core *c, const struct job *job, const st
 
     for (int i = 0; i < n->device_count; i++) {
         if (share_fits(c, job, n, &n->devices[i], want)) {
-            fits += pick_shares_in(want, share_free(&n->devices[i]),
-                                   share_memory_free(&n->devices[i]));
+            fits +=
+                pick_shares_in(want, share_free(&n->devices[i]), share_memory_free(&n->devices[i]));
         }
     }
     return fits;
