@@ -152,6 +152,14 @@ static bool take_place(struct virtual_backend *v, const struct virtual_event *ev
     return true;
 }
 
+/* A task was not there when the daemon asked, its node was dark, and it was started since. */
+static bool is_overtaken(struct virtual_backend *v, const struct virtual_event *ev)
+{
+    const struct virtual_task *t = omap_get(&v->tasks, task_key(ev->job, ev->attempt, ev->task));
+
+    return ev->born == 0 && t != NULL && t->step >= ev->step && !t->ended;
+}
+
 void virtual_happen(struct virtual_backend *v, const struct virtual_event *ev)
 {
     struct virtual_task *t;
@@ -161,7 +169,9 @@ void virtual_happen(struct virtual_backend *v, const struct virtual_event *ev)
         return;
     }
     if (ev->again) {
-        virtual_tell_event(v, ev);
+        if (!is_overtaken(v, ev)) {
+            virtual_tell_event(v, ev);
+        }
         return;
     }
     if (!take_place(v, ev)) {
