@@ -101,7 +101,7 @@ int hunt_below(const struct queue_tree *t, int leaf, int common)
 }
 
 /* fair_share: take.  Afterwards the claimant's share of what is borrowed is not above the victim's:
- * a / wa <= b / wb in whole numbers; weight 0 ranks after every positive one. */
+ * a / wa <= b / wb in whole numbers; what weight 0 borrows is more than any other, but 0 is 0. */
 static bool share_stays_fair(const struct core *c, const struct ask *ask, const struct job *victim)
 {
     int common = queue_common(c->queues, victim->queue, ask->job->queue);
@@ -113,7 +113,7 @@ static bool share_stays_fair(const struct core *c, const struct ask *ask, const 
     int64_t their_share = quota_borrowed(c->queues, ask->pool->index, theirs);
 
     if ((my_weight == 0) != (their_weight == 0)) {
-        return my_share == 0 || my_weight > 0;
+        return my_share == 0 || (my_weight > 0 && their_share > 0);
     }
     if (my_weight == 0) {
         my_weight = their_weight = 1;
