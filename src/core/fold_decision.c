@@ -164,6 +164,10 @@ int fold_started(struct core *c, const struct fact *f, struct err *err)
     fold_reason(j, &d->why, f->seq);
     fold_index_job(c, j);
     shape_retry(&c->queues->items[j->queue]); /* a higher priority of its queue may stop it */
+    if (c->policy->consolidation) {
+        fold_wake(c, j->pool); /* it may be moved for what could not start */
+        return 0;
+    }
     for (int q = j->queue; q >= 0; q = c->queues->items[q].parent) {
         if (quota_borrowed(c->queues, j->pool, q) > 0) {
             fold_wake(c, j->pool); /* the queue is over its reserve now: its jobs can be victims */
