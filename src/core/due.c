@@ -261,15 +261,41 @@ static void stop_on_node(struct core *c, const struct node *n, int64_t now_ms)
     }
 }
 
-static void node_due_now(struct core *c, const struct node *n, int64_t now_ms)
+static void lose_node(struct core *c, const struct node *n)
 {
-    if (n->health == HEALTH_UNKNOWN) {
-        struct fact_node_lost *d = decide_new(c, FACT_NODE_LOST);
+    struct fact_node_lost *d = decide_new(c, FACT_NODE_LOST);
 
-        d->node = n->id;
-        d->reason = n->gone ? "the engine says it is gone" : "unknown for longer than node_lost";
-    } else if (n->drain && n->drain_by_ms > 0 && now_ms >= n->drain_by_ms) {
-        stop_on_node(c, n, now_ms);
+    d->node = n->id;
+    d->reason = n->gone ? "the engine says it is gone" : "unknown for longer than node_lost";
+}
+
+/* Nodes before jobs, and what each leads to before the next: a job whose node is lost holds no task
+ * any more, one that stands on two drained nodes is stopped once. */
+static void timers_due(struct core *c, int64_t now_ms)
+{
+    const struct omap_key from = {c->planned_to_ms + 1, INT64_MIN, INT64_MIN};
+    struct omap_item *first = omap_lower_bound(&c->timers, from);
+
+    for (struct omap_item *i = first; i != NULL && i->key.a <= now_ms; i = omap_next(i)) {
+        if (i->key.b < 0 && ((const struct node *)i->value)->health == HEALTH_UNKNOWN) {
+            lose_node(c, i->value);
+        }
+    }
+    for (struct omap_item *i = first; i != NULL && i->key.a <= now_ms && c->decisions.count == 0;
+         i = omap_next(i)) {
+        const struct node *n = i->value;
+
+        if (i->key.b < 0 && n->drain && n->drain_by_ms > 0 && now_ms >= n->drain_by_ms) {
+            stop_on_node(c, n, now_ms);
+        }
+    }
+    if (c->decisions.count > 0) {
+        return;
+    }
+    for (struct omap_item *i = first; i != NULL && i->key.a <= now_ms; i = omap_next(i)) {
+        if (i->key.b >= 0) {
+            job_due_now(c, i->value, now_ms);
+        }
     }
 }
 
@@ -297,22 +323,13 @@ static void check_nominations(struct core *c)
 
 bool due_decide(struct core *c, int64_t now_ms)
 {
-    struct omap_key from = {c->planned_to_ms + 1, INT64_MIN, INT64_MIN};
-
     for (struct omap_item *i = omap_first(&c->attention); i != NULL; i = omap_next(i)) {
         attend(c, i->value, now_ms);
     }
     if (c->decisions.count > 0) {
         return true; /* what they end or stop may change what the timers mean */
     }
-    for (struct omap_item *i = omap_lower_bound(&c->timers, from); i != NULL && i->key.a <= now_ms;
-         i = omap_next(i)) {
-        if (i->key.b < 0) {
-            node_due_now(c, i->value, now_ms);
-        } else {
-            job_due_now(c, i->value, now_ms);
-        }
-    }
+    timers_due(c, now_ms);
     if (c->decisions.count > 0) {
         return true;
     }
