@@ -41,6 +41,15 @@ void hash_add(struct hash *h, const void *data, size_t len)
     CHECK(EVP_DigestUpdate(h->ctx, data, len) == 1);
 }
 
+void hash_whole(struct hash *h, const void *data, size_t len, unsigned char ret[HASH_BYTES])
+{
+    unsigned count = 0;
+
+    hash_add(h, data, len);
+    CHECK(EVP_DigestFinal_ex(h->ctx, ret, &count) == 1 && count == HASH_BYTES);
+    CHECK(EVP_DigestInit_ex(h->ctx, NULL, NULL) == 1);
+}
+
 void hash_end(struct hash *h, unsigned char ret[HASH_BYTES])
 {
     unsigned count = 0;

@@ -51,7 +51,9 @@ void str_add(struct str *s, const char *text)
 
 void str_add_char(struct str *s, char c)
 {
-    str_add_n(s, &c, 1);
+    make_room(s, 1);
+    s->text[s->len++] = c;
+    s->text[s->len] = '\0';
 }
 
 void str_add_int(struct str *s, int64_t value)

@@ -17,6 +17,7 @@ struct content {
     int dir;
     char *path;
     struct contentpack *pack;
+    struct hash *hash;
     bool dirty;
 };
 
@@ -43,6 +44,7 @@ int content_open(const char *dir, struct content **ret, struct err *err)
     c = mem_new(1, sizeof(*c));
     c->dir = fd;
     c->path = mem_text(dir);
+    c->hash = hash_new();
     rc = contentpack_open(fd, "pack", dir, &c->pack, err);
     if (rc != 0) {
         content_close(c);
@@ -58,6 +60,7 @@ void content_close(struct content *c)
         return;
     }
     contentpack_close(c->pack);
+    hash_free(c->hash);
     close(c->dir);
     mem_free(c->path);
     mem_free(c);
@@ -70,7 +73,7 @@ int content_put(struct content *c, const char *bytes, size_t len, char ret[HASH_
     bool added = false;
     int rc;
 
-    hash_sha256(bytes, len, digest);
+    hash_whole(c->hash, bytes, len, digest);
     rc = contentpack_put(c->pack, digest, bytes, len, &added, err);
     if (rc == 0) {
         hash_hex(digest, HASH_BYTES, ret);

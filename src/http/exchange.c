@@ -34,12 +34,32 @@
 
 enum phase { READING, CALLING, WAITING, ANSWERED, SENDING };
 
+/* The headers that are read here; those before HEADER_ONCE are wrong twice, as a proxy in front
+ * could read the other copy. */
+enum header {
+    HEADER_HOST,
+    HEADER_AUTHORIZATION,
+    HEADER_CONTENT_LENGTH,
+    HEADER_CONTENT_TYPE,
+    HEADER_IDEMPOTENCY_KEY,
+    HEADER_LAST_EVENT_ID,
+    HEADER_TRANSFER_ENCODING,
+    HEADER_ONCE,
+    HEADER_X_REQUEST_ID = HEADER_ONCE,
+    HEADER_ORIGIN,
+    HEADER_EXPECT,
+    HEADER_CONTENT_ENCODING,
+    HEADER_COUNT,
+};
+
 struct exchange {
     struct exchange_env *env;
     struct MHD_Connection *connection; /* NULL: it ended before the call did */
     struct auth_peer peer;
     enum phase phase;
-    bool begun; /* the headers were seen */
+    bool begun;                        /* the headers were seen */
+    const char *headers[HEADER_COUNT]; /* libmicrohttpd's, for the time of the request */
+    bool twice;                        /* one that may be there once */
     bool suspended;
     int64_t began_us;
     int64_t queued_ms;
@@ -188,62 +208,66 @@ static void fail_with(struct exchange *x, enum err_code code, int status, const 
     fail(x, &why, status, "");
 }
 
-static const char *header(struct exchange *x, const char *name)
-{
-    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
-}
-
-struct header_count { /* sets of SINGLE */
-    unsigned once;
-    unsigned twice;
+static const char *const HEADER_NAMES[HEADER_COUNT] = {
+    [HEADER_HOST] = "Host",
+    [HEADER_AUTHORIZATION] = "Authorization",
+    [HEADER_CONTENT_LENGTH] = "Content-Length",
+    [HEADER_CONTENT_TYPE] = "Content-Type",
+    [HEADER_IDEMPOTENCY_KEY] = "Idempotency-Key",
+    [HEADER_LAST_EVENT_ID] = "Last-Event-ID",
+    [HEADER_TRANSFER_ENCODING] = "Transfer-Encoding",
+    [HEADER_X_REQUEST_ID] = "X-Request-Id",
+    [HEADER_ORIGIN] = "Origin",
+    [HEADER_EXPECT] = "Expect",
+    [HEADER_CONTENT_ENCODING] = "Content-Encoding",
 };
 
-/* Headers whose second copy could be read differently by a proxy in front. */
-static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
+/* Libmicrohttpd's own look-up goes through all headers for each name. */
+static enum MHD_Result take_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
 {
-    static const char *const SINGLE[] = {
-        "Host",          "Authorization",    "Content-Length", "Content-Type", "Idempotency-Key",
-        "Last-Event-ID", "Transfer-Encoding"};
-    struct header_count *count = arg;
+    struct exchange *x = arg;
 
     (void)kind;
-    (void)value;
-    for (size_t i = 0; i < ARRAY_LEN(SINGLE); i++) {
-        if (strcasecmp(name, SINGLE[i]) == 0) {
-            count->twice |= count->once & (1U << i);
-            count->once |= 1U << i;
+    for (int i = 0; i < HEADER_COUNT; i++) {
+        if ((name[0] | 0x20) != (HEADER_NAMES[i][0] | 0x20) ||
+            strcasecmp(name, HEADER_NAMES[i]) != 0) {
+            continue;
         }
+        if (x->headers[i] == NULL) {
+            x->headers[i] = value != NULL ? value : "";
+        } else {
+            x->twice = x->twice || i < HEADER_ONCE;
+        }
+        break;
     }
     return MHD_YES;
 }
 
 static void check_headers(struct exchange *x)
 {
-    struct header_count count = {0, 0};
     struct err err;
-    const char *id = header(x, "X-Request-Id");
-    const char *key = header(x, "Idempotency-Key");
-    const char *event_id = header(x, "Last-Event-ID");
+    const char *id = x->headers[HEADER_X_REQUEST_ID];
+    const char *key = x->headers[HEADER_IDEMPOTENCY_KEY];
+    const char *event_id = x->headers[HEADER_LAST_EVENT_ID];
 
     if (id != NULL && request_is_token(id, REQUEST_ID_MAX)) {
         memcpy(x->request_id, id, strlen(id) + 1);
     }
-    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_header, &count);
-    if (count.twice != 0) {
+    if (x->twice) {
         fail_with(x, ERR_INVALID, 0, "a header that may be there once is there twice");
     }
-    if (header(x, "Content-Length") != NULL && header(x, "Transfer-Encoding") != NULL) {
+    if (x->headers[HEADER_CONTENT_LENGTH] != NULL && x->headers[HEADER_TRANSFER_ENCODING] != NULL) {
         fail_with(x, ERR_INVALID, 0, "both Content-Length and Transfer-Encoding");
     }
     if (!x->peer.local &&
-        auth_host(header(x, "Host"), x->env->hosts, x->env->host_count, &err) != 0) {
+        auth_host(x->headers[HEADER_HOST], x->env->hosts, x->env->host_count, &err) != 0) {
         fail(x, &err, 0, "Host");
     }
     if (event_id != NULL && !request_is_token(event_id, REQUEST_ID_MAX)) {
         fail_with(x, ERR_INVALID, 0, "Last-Event-ID is not an id of this stream");
     }
-    if (header(x, "Origin") != NULL) {
+    if (x->headers[HEADER_ORIGIN] != NULL) {
         fail_with(x, ERR_FORBIDDEN, 0, "requests from a web page of another origin are refused");
     }
     if (key != NULL && !request_is_token(key, REQUEST_KEY_MAX)) {
@@ -271,7 +295,8 @@ static void check_rights(struct exchange *x, const char *method)
     if (open || x->answer.rc != 0) {
         return;
     }
-    if (auth_caller(x->env->service, &x->peer, header(x, "Authorization"), &x->caller, &err) != 0) {
+    if (auth_caller(x->env->service, &x->peer, x->headers[HEADER_AUTHORIZATION], &x->caller,
+                    &err) != 0) {
         fail(x, &err, 0, "");
     } else if (auth_check(&x->caller, row->role != 0 ? row->role : ROLE_READ, x->route.target,
                           &err) != 0) {
@@ -292,11 +317,13 @@ static enum MHD_Result send_answer(struct exchange *x);
 
 static enum MHD_Result begin(struct exchange *x, const char *method)
 {
-    const char *length = header(x, "Content-Length");
+    const char *length;
     int64_t bytes = 0;
     struct err err;
 
     x->begun = true;
+    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, take_header, x);
+    length = x->headers[HEADER_CONTENT_LENGTH];
     check_headers(x);
     check_rights(x, method);
     if (request_query(x->query_text, &x->query, &err) != 0) {
@@ -309,7 +336,8 @@ static enum MHD_Result begin(struct exchange *x, const char *method)
         too_large(x);
     }
     /* Nothing of the body is on its way yet, or there is too much of it to wait for. */
-    if (x->answer.rc != 0 && (header(x, "Expect") != NULL || bytes > (int64_t)DRAIN_BYTES_MAX)) {
+    if (x->answer.rc != 0 &&
+        (x->headers[HEADER_EXPECT] != NULL || bytes > (int64_t)DRAIN_BYTES_MAX)) {
         return send_answer(x);
     }
     return MHD_YES;
@@ -334,7 +362,7 @@ static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *l
 static void read_body(struct exchange *x, const char *method)
 {
     const struct route_row *row = route_row(x->route.row);
-    const char *type = header(x, "Content-Type");
+    const char *type = x->headers[HEADER_CONTENT_TYPE];
     struct err err;
 
     if (x->body.len == 0) {
@@ -346,7 +374,7 @@ static void read_body(struct exchange *x, const char *method)
     if (strcmp(method, "POST") != 0) {
         err_set(&err, ERR_INVALID, "a %.16s request takes no body", method);
         fail(x, &err, 0, "");
-    } else if (!request_is_json(type) || header(x, "Content-Encoding") != NULL) {
+    } else if (!request_is_json(type) || x->headers[HEADER_CONTENT_ENCODING] != NULL) {
         err_set(&err, ERR_UNSUPPORTED,
                 "the body is \"%.80s\"; right is Content-Type: application/json, not encoded",
                 type != NULL ? type : "encoded");
@@ -489,7 +517,7 @@ static void on_done(void *arg, struct service_answer *answer)
 
 static enum MHD_Result call_service(struct exchange *x)
 {
-    const char *last_event_id = header(x, "Last-Event-ID");
+    const char *last_event_id = x->headers[HEADER_LAST_EVENT_ID];
 
     x->call = (struct service_call){
         .op = (enum service_op)x->route.row,

@@ -41,6 +41,24 @@ static void pieces_give_the_same(void **state)
     hash_free(NULL);
 }
 
+static void one_is_used_again(void **state)
+{
+    struct hash *h = hash_new();
+    unsigned char bytes[HASH_BYTES];
+    char text[HASH_TEXT_MAX];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        hash_whole(h, "abc", 3, bytes);
+        hash_hex(bytes, HASH_BYTES, text);
+        assert_string_equal(text, OF_ABC);
+        hash_whole(h, "", 0, bytes);
+        hash_hex(bytes, HASH_BYTES, text);
+        assert_string_equal(text, OF_NOTHING);
+    }
+    hash_free(h);
+}
+
 static void hexadecimal_is_read_back(void **state)
 {
     unsigned char bytes[3] = {7, 7, 7};
@@ -69,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_digests),
         cmocka_unit_test(pieces_give_the_same),
+        cmocka_unit_test(one_is_used_again),
         cmocka_unit_test(hexadecimal_is_read_back),
         cmocka_unit_test(what_is_no_hexadecimal_writes_nothing),
     };
