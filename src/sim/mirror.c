@@ -42,6 +42,12 @@ void mirror_add(struct mirror *m, int64_t round, const struct journal_record *r)
     vec_push(&m->waiting, row);
 }
 
+void mirror_restart(struct mirror *m)
+{
+    mirror_flush(m, false);
+    m->round = INT64_MIN;
+}
+
 static void fail(struct mirror *m, const char *what, const char *one, const char *two)
 {
     if (m->failure.len == 0) {

@@ -38,6 +38,8 @@ void mirror_fini(struct mirror *m);
 
 /* A record of a round of the engine; records of one round come together. */
 void mirror_add(struct mirror *m, int64_t round, const struct journal_record *r);
+/* The engine begins anew, and counts its rounds from the start. */
+void mirror_restart(struct mirror *m);
 /* The round is over.  compare: hold its decisions against a full plan. */
 void mirror_flush(struct mirror *m, bool compare);
 /* Is this the same state? */

@@ -125,6 +125,7 @@ static void stop_daemon(struct life *l)
     l->relay.down = true;
     engine_close(l->world.engine);
     l->world.engine = NULL;
+    mirror_restart(&l->mirror);
     if (l->disk != NULL) {
         journal_close(l->real);
         l->real = NULL;
