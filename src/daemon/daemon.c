@@ -216,9 +216,8 @@ static void wait_for_thread(void *ctx)
 }
 
 /* The batch has ended: what waited for it goes on, before the next one begins. */
-static void appended(void *ctx, const struct journalthread_result *result)
+static void take_end(struct daemon *d, const struct journalthread_result *result)
 {
-    struct daemon *d = ctx;
     int64_t seq = d->durable_seq;
 
     if (result->content_failed) {
@@ -232,7 +231,16 @@ static void appended(void *ctx, const struct journalthread_result *result)
     if (d->reload) {
         daemon_reload(d);
     }
-    loop_step_soon(d->loop);
+}
+
+/* The next batch goes to the disk before the answers of this one are sent: else those who are
+ * answered ask again at once, all come into one batch, and loop and disk work by turns. */
+static void appended(void *ctx, const struct journalthread_result *result)
+{
+    struct daemon *d = ctx;
+
+    take_end(d, result);
+    loop_step_now(d->loop);
 }
 
 static int start_thread(struct daemon *d, struct err *err)
@@ -261,7 +269,7 @@ static void end_thread(struct daemon *d)
     }
     journalthread_wait(d->thread);
     if (journalthread_collect(d->thread, &result)) {
-        appended(d, &result);
+        take_end(d, &result);
     }
     engine_set_committer(d->engine, NULL);
     journalthread_free(d->thread);

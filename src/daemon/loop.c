@@ -126,6 +126,11 @@ void loop_step_soon(struct loop *l)
     }
 }
 
+void loop_step_now(struct loop *l)
+{
+    on_step(-1, 0, l);
+}
+
 int loop_run(struct loop *l, struct err *err)
 {
     loop_step_soon(l);

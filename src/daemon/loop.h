@@ -30,6 +30,8 @@ void loop_free(struct loop *l);
 
 /* Step before the loop waits again. */
 void loop_step_soon(struct loop *l);
+/* The step now, before anything else that is ready. */
+void loop_step_now(struct loop *l);
 MUST_CHECK int loop_run(struct loop *l, struct err *err);
 void loop_end(struct loop *l);
 
