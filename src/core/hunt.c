@@ -121,13 +121,30 @@ static bool share_stays_fair(const struct core *c, const struct ask *ask, const 
     return (int128)my_share * their_weight <= (int128)their_share * my_weight;
 }
 
+/* What the job could take of its own queue: that is off before its entitlement is tested. */
+static int64_t evictable_gu(const struct core *c, const struct job *j, int pool)
+{
+    const struct queue *leaf = &c->queues->items[j->queue];
+    int64_t gu = 0;
+
+    for (size_t i = 0; i < leaf->active.count; i++) {
+        const struct job *o = leaf->active.items[i];
+
+        if (o != j && job_is_active(o) && o->pool == pool && units_could_evict(c, j, o)) {
+            gu += o->leased_gu - o->stopping_gu;
+        }
+    }
+    return gu;
+}
+
 /* Rule 11: could the victim, queued again, reclaim from the claimant?  Then taking it only starts a
  * dance. */
 static bool could_take_back(const struct core *c, const struct ask *ask, const struct claim_unit *u)
 {
     int pool = ask->pool->index;
     int claimant = ask->job->queue;
-    int cover = quota_cover(c->queues, u->job->queue, pool, u->gu);
+    int64_t need_gu = u->gu - evictable_gu(c, u->job, pool);
+    int cover = quota_cover(c->queues, u->job->queue, pool, need_gu);
 
     return u->kind != UNIT_TASK && cover >= 0 && !queue_covers(c->queues, cover, claimant) &&
            quota_over(c->queues, pool, claimant, queue_common(c->queues, claimant, u->job->queue));
