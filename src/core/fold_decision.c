@@ -416,11 +416,14 @@ static void forget_oldest(struct core *c)
 {
     int64_t most = c->policy->ended_jobs > 0 ? c->policy->ended_jobs : POLICY_ENDED_JOBS;
 
-    while ((int64_t)c->ended.count > most) {
-        struct job *j = core_job(c, c->ended.items[0]);
-
-        vec_remove(&c->ended, 0);
-        fold_job_free(c, j);
+    while ((int64_t)(c->ended.count - c->ended_from) > most) {
+        fold_job_free(c, core_job(c, c->ended.items[c->ended_from++]));
+    }
+    if (c->ended_from > c->ended.count / 2) { /* so a list of any length costs little an end */
+        c->ended.count -= c->ended_from;
+        memmove(c->ended.items, c->ended.items + c->ended_from,
+                c->ended.count * sizeof(c->ended.items[0]));
+        c->ended_from = 0;
     }
 }
 

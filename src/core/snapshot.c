@@ -452,8 +452,8 @@ void core_snapshot(const struct core *c, struct str *ret)
         fill_job(c, j, &s->jobs[s->job_count], a);
         fill_job_more(c, j, &s->jobs[s->job_count++], a);
     }
-    s->ended = c->ended.items;
-    s->ended_count = c->ended.count;
+    s->ended_count = c->ended.count - c->ended_from;
+    s->ended = s->ended_count > 0 ? c->ended.items + c->ended_from : NULL;
     fill_tokens(c, s, a);
     fill_meters(c, s, a);
     codec_encode(&SNAP, s, ret);

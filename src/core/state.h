@@ -47,7 +47,8 @@ struct core {
     struct job *first_job;    /* by id */
     struct job *last_job;
     struct idmap job_of_id;
-    VEC(int64_t) ended; /* ids, oldest first */
+    VEC(int64_t) ended; /* ids, oldest first, from place ended_from on */
+    size_t ended_from;
     struct omap tokens; /* by id: struct token */
     struct omap shapes; /* by hash of what is asked, chained; see shape.c */
     int64_t next_shape;
