@@ -417,6 +417,10 @@ int fold_checkpointed(struct core *c, const struct fact *f, struct err *err)
     }
     if (when > j->checkpoint_ms) {
         j->checkpoint_ms = when;
+        if (c->move_too_dear) {
+            fold_wake(c, -1);
+            c->move_too_dear = false;
+        }
         prey_forget(&c->queues->items[j->queue]);
     }
     return 0;

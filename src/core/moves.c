@@ -96,11 +96,29 @@ static bool replace(struct core *c, const struct job *j, struct pool *pool, leas
     return true;
 }
 
-/* The largest first: it is the hardest to place again. */
+static int by_size_down(const void *a, const void *b)
+{
+    const struct job *x = *(struct job *const *)a;
+    const struct job *y = *(struct job *const *)b;
+
+    if (x->leased_gu != y->leased_gu) {
+        return x->leased_gu > y->leased_gu ? -1 : 1;
+    }
+    return x->id < y->id ? -1 : 1;
+}
+
+/* The largest first: it is the hardest to place again.  What each would lose has no say in it, or
+ * time alone would let a move succeed. */
 static bool replace_all(struct shift *s, const claim_units *set, struct trial *ret)
 {
-    for (size_t k = set->count; k-- > 0;) {
-        struct claim_move m = {.job = set->items[k].job};
+    struct job **jobs = arena_new(s->c->plan_arena, set->count + 1, sizeof(jobs[0]));
+
+    for (size_t k = 0; k < set->count; k++) {
+        jobs[k] = set->items[k].job;
+    }
+    qsort(jobs, set->count, sizeof(jobs[0]), by_size_down);
+    for (size_t k = 0; k < set->count; k++) {
+        struct claim_move m = {.job = jobs[k]};
 
         /* an anchor of its present place must not bind the new one */
         if (!replace(s->c, m.job, s->ask->pool, &m.tasks)) {
@@ -157,6 +175,7 @@ static void consider(struct shift *s, const claim_units *set)
     }
     if (lost > s->lost_max) { /* not yet: once the claimant's GPUs times its wait have reached it */
         /* what is lost grows by gu a ms, the bound by need_gu */
+        s->c->move_too_dear = true;
         if (gu < s->ask->need_gu) {
             plan_again(s->c,
                        s->now_ms +

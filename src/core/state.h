@@ -72,6 +72,7 @@ struct core {
     uint64_t heads_stamp;   /* tells one set of them from another, 0 = none */
     bool claimed;           /* this plan has claimed: it ends there */
     int64_t plan_number;
+    bool move_too_dear;        /* a job waits until a move loses less: a checkpoint may do that */
     bool inexact;              /* the last trial gave up on candidates that it chose by cost */
     int64_t wake_ms;           /* time alone may let more start then: forget what failed */
     struct ends *ends;         /* of this plan, in the plan arena */
