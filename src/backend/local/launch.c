@@ -8,6 +8,7 @@
  */
 #include "backend/local/launch.h"
 
+#include "backend/local/proctree.h"
 #include "backend/local/sandbox.h"
 #include "backend/local/shepherd_spec.h"
 #include "base/mem.h"
@@ -257,13 +258,16 @@ static int write_files(const struct local_task *t, const struct environ_input *i
     char *output = expand(what->output == NULL ? "" : what->output, in->job, t->task);
     struct shepherd_spec *spec = mem_new(1, sizeof(*spec));
     struct environ_list env = {0};
+    char boot[PROCTREE_BOOT_LEN];
     char stem[64];
     int rc;
 
+    proctree_boot(boot);
     snprintf(stem, sizeof(stem), "%lld.%lld", (long long)t->attempt->attempt, (long long)t->task);
     fill_env(t, in, &env);
     spec->key = t->key;
     spec->mark = t->mark;
+    spec->boot = boot;
     fill_account(spec, account);
     spec->argv = make_argv(what, p);
     spec->env = env.items;

@@ -473,7 +473,12 @@ static int start(struct shepherd *s, struct err *err)
     struct shepherd_child child;
     int rc = make_group(s, err);
 
-    proctree_boot(s->who.boot);
+    /* musterd compares it with what it sees itself, which a container may show it differently. */
+    if (s->file.spec.boot[0] != '\0') {
+        snprintf(s->who.boot, sizeof(s->who.boot), "%s", s->file.spec.boot);
+    } else {
+        proctree_boot(s->who.boot);
+    }
     s->who.shepherd = (struct proctree_id){getpid(), proctree_start(getpid())};
     snprintf(s->who.mark, sizeof(s->who.mark), "%s", s->file.spec.mark);
     if (rc == 0) {

@@ -33,14 +33,16 @@ int shepherd_spec_write(const struct shepherd_spec *s, char **ret, struct err *e
 {
     json_t *argv = texts(s->argv);
     json_t *env = texts(s->env);
-    json_t *root = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:b, s:I}",
-        "key", s->key, "mark", s->mark, "account", account(s), "argv", argv, "env", env, "dir",
-        s->dir, "log_dir", s->log_dir, "log_stem", s->log_stem, "output", s->output,
-        "log_file_bytes", (json_int_t)s->log_file_bytes, "log_files", (json_int_t)s->log_files,
-        "cgroup", s->cgroup, "memory_bytes", (json_int_t)s->limits.memory_bytes, "pids_max",
-        (json_int_t)s->limits.pids_max, "cpu_milli", (json_int_t)s->limits.cpu_milli, "cpu_hard",
-        (int)s->limits.cpu_hard, "fence_args", (json_int_t)s->fence_args);
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:I, s:I, "
+                  "s:I, s:b, s:I}",
+                  "key", s->key, "mark", s->mark, "boot", s->boot != NULL ? s->boot : "", "account",
+                  account(s), "argv", argv, "env", env, "dir", s->dir, "log_dir", s->log_dir,
+                  "log_stem", s->log_stem, "output", s->output, "log_file_bytes",
+                  (json_int_t)s->log_file_bytes, "log_files", (json_int_t)s->log_files, "cgroup",
+                  s->cgroup, "memory_bytes", (json_int_t)s->limits.memory_bytes, "pids_max",
+                  (json_int_t)s->limits.pids_max, "cpu_milli", (json_int_t)s->limits.cpu_milli,
+                  "cpu_hard", (int)s->limits.cpu_hard, "fence_args", (json_int_t)s->fence_args);
     char *text;
 
     if (root == NULL) {
@@ -108,6 +110,7 @@ int shepherd_spec_read(const char *text, struct shepherd_spec_file *ret, struct 
     }
     s.key = text_of(root, "key");
     s.mark = text_of(root, "mark");
+    s.boot = text_of(root, "boot");
     s.dir = text_of(root, "dir");
     s.log_dir = text_of(root, "log_dir");
     s.log_stem = text_of(root, "log_stem");

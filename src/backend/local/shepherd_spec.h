@@ -18,6 +18,7 @@
 struct shepherd_spec {
     const char *key;  /* "JOB.ATTEMPT.TASK" */
     const char *mark; /* "MUSTER_TASK_KEY=…", also in env */
+    const char *boot; /* this boot of the kernel as musterd sees it, "" or NULL = not told */
     bool switch_account;
     uid_t uid;
     gid_t gid;
