@@ -37,7 +37,7 @@
 #include <unistd.h>
 
 #define RETRY_MS   1000
-#define GATHER_MS  20 /* between two batches that nobody waits for */
+#define GATHER_MS  50 /* between two batches that nobody waits for */
 #define ROOM_BYTES ((unsigned long)1024 * 1024)
 #define TRIM_MS    ((int64_t)60 * 1000)
 
@@ -148,7 +148,7 @@ static void put_clock_step(struct daemon *d)
 }
 
 /* What backends tell comes in crowds: jobs that start together end together.  A batch, its syncs
- * and its plan cost the same for one report as for many, so reports alone are taken each 20 ms at
+ * and its plan cost the same for one report as for many, so reports alone are taken each 50 ms at
  * the most; what people ask is never held back, and takes along what is there. */
 static bool is_gathering(const struct daemon *d, int64_t now_ms)
 {
