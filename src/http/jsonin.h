@@ -1,9 +1,5 @@
-/* jsonin - the JSON of a request, read into one arena: a tree that costs no allocation a value.
- *
- * What is taken is RFC 8259 and stricter: one value, UTF-8, no name twice in an object, no \u0000,
- * whole numbers within int64, others within a double's range.  It is what jansson takes with
- * JSON_REJECT_DUPLICATES | JSON_DECODE_ANY (a test compares the two), which costs five times as
- * much a submission.
+/* jsonin - the JSON of a request, as jansson has read it, in the request's arena: what is read from
+ * it is lent as long as the arena, and it costs no allocation a value.
  *
  * All functions that take a value take NULL too: as a value that is not there.
  */
@@ -12,6 +8,7 @@
 
 #include "base/arena.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,9 +26,9 @@ enum jsonin_kind {
 
 struct jsonin { /* all of it lives in the arena */
     enum jsonin_kind kind;
-    uint32_t key_len;
     const char *key; /* in an object */
-    const struct jsonin *next;
+    size_t key_len;
+    struct jsonin *next;
     union {
         int64_t number;
         struct {
@@ -39,18 +36,14 @@ struct jsonin { /* all of it lives in the arena */
             size_t len;
         };
         struct {
-            const struct jsonin *first; /* then by next */
+            struct jsonin *first; /* then by next */
             size_t count;
         };
     };
 };
 
-enum jsonin_outcome { JSONIN_GOOD, JSONIN_WRONG, JSONIN_TOO_DEEP };
-
-/* ret is written for JSONIN_GOOD only.  depth_max bounds the recursion: arrays and objects within
- * one another. */
-enum jsonin_outcome jsonin_read(const char *bytes, size_t len, int depth_max, struct arena *arena,
-                                const struct jsonin **ret);
+/* The same values in the arena; json stays the caller's. */
+const struct jsonin *jsonin_of(const json_t *json, struct arena *arena);
 
 bool jsonin_is(const struct jsonin *v, enum jsonin_kind kind);
 /* Of an array or an object, else 0. */

@@ -170,46 +170,43 @@ static bool is_too_deep(const char *bytes, size_t len)
     return false;
 }
 
-/* What is wrong is for jansson to say: it knows the line and the column. */
-static int refuse_body(const char *bytes, size_t len, struct err *err)
+static int refuse_body(const json_error_t *where, struct err *err)
+{
+    int line = where->line < 1 ? 1 : where->line;
+    int column = where->column < 1 ? 1 : where->column;
+
+    if (json_error_code(where) == json_error_numeric_overflow) {
+        return err_set(err, ERR_RANGE, "body:%d:%d: a number past 2^63 or a double's range", line,
+                       column);
+    }
+    if (json_error_code(where) == json_error_null_character) {
+        return err_set(err, ERR_SYNTAX, "body:%d:%d: a text may not hold \\u0000", line, column);
+    }
+    return err_set(err, ERR_SYNTAX, "body:%d:%d: %.200s", line, column, where->text);
+}
+
+int request_body(const char *bytes, size_t len, struct arena *arena, const struct jsonin **ret,
+                 struct err *err)
 {
     json_error_t where;
     json_t *json;
+    int rc = 0;
 
     if (is_too_deep(bytes, len)) {
         return err_set(err, ERR_RANGE, "the body is nested deeper than %d levels",
                        REQUEST_DEPTH_MAX);
     }
     json = json_loadb(bytes, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
-    if (json != NULL) {
-        json_decref(json);
-        return err_set(err, ERR_SYNTAX, "body:1:1: JSON that is not understood here");
+    if (json == NULL) {
+        return refuse_body(&where, err);
     }
-    if (json_error_code(&where) == json_error_numeric_overflow) {
-        return err_set(err, ERR_RANGE, "body:%d:%d: a number past 2^63 or a double's range",
-                       where.line, where.column);
+    if (json_is_object(json)) {
+        *ret = jsonin_of(json, arena);
+    } else {
+        rc = err_set(err, ERR_INVALID, "body:1:1: the body is JSON, but not an object {...}");
     }
-    if (json_error_code(&where) == json_error_null_character) {
-        return err_set(err, ERR_SYNTAX, "body:%d:%d: a text may not hold \\u0000", where.line,
-                       where.column);
-    }
-    return err_set(err, ERR_SYNTAX, "body:%d:%d: %.200s", where.line < 1 ? 1 : where.line,
-                   where.column < 1 ? 1 : where.column, where.text);
-}
-
-int request_body(const char *bytes, size_t len, struct arena *arena, const struct jsonin **ret,
-                 struct err *err)
-{
-    const struct jsonin *body;
-
-    if (jsonin_read(bytes, len, REQUEST_DEPTH_MAX, arena, &body) != JSONIN_GOOD) {
-        return refuse_body(bytes, len, err);
-    }
-    if (body->kind != JSONIN_OBJECT) {
-        return err_set(err, ERR_INVALID, "body:1:1: the body is JSON, but not an object {...}");
-    }
-    *ret = body;
-    return 0;
+    json_decref(json);
+    return rc;
 }
 
 bool request_is_json(const char *content_type)

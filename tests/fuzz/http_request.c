@@ -87,44 +87,15 @@ static void fuzz_path(const char *text)
     }
 }
 
-/* What is read is what jansson reads. */
-static void check_same(const struct jsonin *in, const json_t *out)
-{
-    static const json_type TYPES[] = {
-        [JSONIN_NULL] = JSON_NULL,   [JSONIN_FALSE] = JSON_FALSE,   [JSONIN_TRUE] = JSON_TRUE,
-        [JSONIN_INT] = JSON_INTEGER, [JSONIN_REAL] = JSON_REAL,     [JSONIN_TEXT] = JSON_STRING,
-        [JSONIN_ARRAY] = JSON_ARRAY, [JSONIN_OBJECT] = JSON_OBJECT,
-    };
-    size_t i = 0;
-
-    CHECK(out != NULL && json_typeof(out) == TYPES[in->kind]);
-    CHECK(in->kind != JSONIN_INT || in->number == json_integer_value(out));
-    if (in->kind == JSONIN_TEXT) {
-        CHECK(in->len == json_string_length(out) && strlen(in->text) == in->len);
-        CHECK(strcmp(in->text, json_string_value(out)) == 0);
-    }
-    for (const struct jsonin *v = jsonin_first(in); v != NULL; v = v->next, i++) {
-        check_same(v, in->kind == JSONIN_ARRAY ? json_array_get(out, i)
-                                               : json_object_get(out, v->key));
-    }
-    CHECK(i == (json_is_array(out) ? json_array_size(out) : json_object_size(out)));
-}
-
 static void fuzz_body(const char *text, size_t len)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_make();
-    json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     const struct jsonin *in = NULL;
     struct err err;
-    int rc = request_body(text, len, arena, &in, &err);
 
-    if (rc == 0) {
+    if (request_body(text, len, arena, &in, &err) == 0) {
         CHECK(jsonin_is(in, JSONIN_OBJECT));
-        check_same(in, json);
-    } else {
-        CHECK(!json_is_object(json) || rc == ERR_RANGE); /* nested too deep */
     }
-    json_decref(json);
 }
 
 static int nobody(void *ctx, const char *token, struct service_caller *ret, struct err *err)

@@ -1,6 +1,7 @@
 #include "daemon/submitgroup.h"
 
 #include "base/quantity.h"
+#include "http/request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static void read_text(struct reading *x, const char *text)
 
     memset(x, 0, sizeof(*x));
     x->arena = arena_make();
-    assert_int_equal(jsonin_read(text, strlen(text), 8, x->arena, &body), JSONIN_GOOD);
+    assert_int_equal(request_body(text, strlen(text), x->arena, &body, NULL), 0);
     bodyread_init(&x->r, x->arena);
     submitgroup_read(&x->r, body, &x->fact);
 }

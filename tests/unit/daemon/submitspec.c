@@ -1,6 +1,7 @@
 #include "daemon/submitspec.h"
 
 #include "base/mem.h"
+#include "http/request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@ static char *read_text(struct bodyread *r, struct arena *arena, const char *text
     const struct jsonin *body = NULL;
     struct str spec = {0};
 
-    assert_int_equal(jsonin_read(text, strlen(text), 8, arena, &body), JSONIN_GOOD);
+    assert_int_equal(request_body(text, strlen(text), arena, &body, NULL), 0);
     bodyread_init(r, arena);
     submitspec_read(r, body, "alice", &spec);
     return str_take(&spec);

@@ -2,8 +2,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/str.h"
+#include "http/request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +13,7 @@
 #include <cmocka.h>
 
 #include <jansson.h>
-#include <stdio.h>
 #include <string.h>
-
-#define DEPTH 32
 
 static void is_same(const struct jsonin *in, const json_t *out)
 {
@@ -43,27 +40,7 @@ static void is_same(const struct jsonin *in, const json_t *out)
     assert_int_equal(i, json_is_array(out) ? json_array_size(out) : json_object_size(out));
 }
 
-/* Both take it and read the same, or neither does.  True: they take it. */
-static bool agree(const char *text, size_t len)
-{
-    struct arena *arena = arena_make_sized(256);
-    json_t *out = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
-    const struct jsonin *in = NULL;
-    bool taken = jsonin_read(text, len, DEPTH, arena, &in) == JSONIN_GOOD;
-
-    if (taken != (out != NULL)) {
-        fail_msg("%s takes it and the other does not: %.*s", taken ? "jsonin" : "jansson", (int)len,
-                 text);
-    }
-    if (taken) {
-        is_same(in, out);
-    }
-    json_decref(out);
-    arena_free(arena);
-    return taken;
-}
-
-static void it_takes_what_jansson_takes(void **state)
+static void it_is_what_jansson_read(void **state)
 {
     static const char *const GOOD[] = {
         "{}",
@@ -84,8 +61,22 @@ static void it_takes_what_jansson_takes(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(GOOD); i++) {
-        assert_true(agree(GOOD[i], strlen(GOOD[i])));
+        struct arena *arena = arena_make_sized(256);
+        json_t *json = json_loads(GOOD[i], JSON_DECODE_ANY, NULL);
+
+        is_same(jsonin_of(json, arena), json);
+        json_decref(json);
+        arena_free(arena);
     }
+}
+
+/* As the body of a request. */
+static int read(const char *text, size_t len)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_make_sized(256);
+    const struct jsonin *in = NULL;
+
+    return request_body(text, len, arena, &in, NULL);
 }
 
 static const char *const WRONG[] = {
@@ -156,15 +147,17 @@ static const char *const WRONG[] = {
     "\f{}",
 };
 
-static void it_refuses_what_jansson_refuses(void **state)
+static void wrong_json_is_no_body(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(WRONG); i++) {
-        assert_false(agree(WRONG[i], strlen(WRONG[i])));
+        int rc = read(WRONG[i], strlen(WRONG[i]));
+
+        assert_true(rc == ERR_SYNTAX || rc == ERR_RANGE);
     }
-    assert_false(agree("{}\0", 3)); /* a NUL of the client's own is no end */
-    assert_false(agree("\"a\0b\"", 5));
-    assert_false(agree("\0", 1));
+    assert_int_equal(read("{}\0", 3), ERR_SYNTAX); /* a NUL of the client's own is no end */
+    assert_int_equal(read("\"a\0b\"", 5), ERR_SYNTAX);
+    assert_int_equal(read("\0", 1), ERR_SYNTAX);
 }
 
 static void names_of_large_objects_differ_too(void **state)
@@ -178,31 +171,18 @@ static void names_of_large_objects_differ_too(void **state)
             str_addf(&text, "%s\"n%d\":%d", i == 0 ? "{" : ",", i * 37 % 100, i);
         }
         str_add(&text, twice == 1 ? ",\"n50\":1}" : "}");
-        assert_int_equal(agree(text.text, text.len), twice == 0);
+        assert_int_equal(read(text.text, text.len), twice == 1 ? ERR_SYNTAX : 0);
     }
-}
-
-static void depth_is_told_apart(void **state)
-{
-    struct arena *arena = arena_make();
-    const struct jsonin *in = NULL;
-
-    (void)state;
-    assert_int_equal(jsonin_read("[[[]]]", 6, 3, arena, &in), JSONIN_GOOD);
-    assert_int_equal(jsonin_read("[[[]]]", 6, 2, arena, &in), JSONIN_TOO_DEEP);
-    assert_int_equal(jsonin_read("[[[}]]", 6, 3, arena, &in), JSONIN_WRONG);
-    assert_int_equal(jsonin_read("[[],[],{}]", 10, 2, arena, &in), JSONIN_GOOD);
-    assert_int_equal(jsonin_count(in), 3);
-    arena_free(arena);
 }
 
 static void what_is_not_there_is_nothing(void **state)
 {
     struct arena *arena = arena_make();
-    const struct jsonin *in = NULL;
+    json_t *json = json_loads("{\"a\":7,\"b\":[]}", 0, NULL);
+    const struct jsonin *in = jsonin_of(json, arena);
 
     (void)state;
-    assert_int_equal(jsonin_read("{\"a\":7,\"b\":[]}", 14, 2, arena, &in), JSONIN_GOOD);
+    json_decref(json);
     assert_true(jsonin_is(jsonin_get(in, "a"), JSONIN_INT));
     assert_null(jsonin_get(in, "c"));
     assert_null(jsonin_get(jsonin_get(in, "a"), "a"));
@@ -213,41 +193,13 @@ static void what_is_not_there_is_nothing(void **state)
     arena_free(arena);
 }
 
-/* Pieces of JSON put together by chance: most are wrong, and some are not. */
-static void both_readers_agree_on_anything(void **state)
-{
-    static const char *const PIECES[] = {
-        "{",    "}",    "[",    "]",        ",",       ":",       "\"a\"", "\"b\"", "\"",    "\\",
-        "\\u",  "d8",   "3d",   "\\ud83d",  "\\ude00", "\\u0000", "0",     "1",     "-",     ".",
-        "e",    "E",    "+",    "99999",    "true",    "false",   "null",  " ",     "\n",    "\x01",
-        "\xc3", "\xa9", "\xe2", "\x82\xac", "{\"a\":", "\"x\":1", "[]",    "{}",    "1.5e3", "\\n",
-    };
-    CLEANUP(str_fini) struct str text = {0};
-    struct rng rng = rng_init(4711);
-    int taken = 0;
-
-    (void)state;
-    for (int i = 0; i < 200000; i++) {
-        uint64_t count = 1 + rng_below(&rng, 12);
-
-        str_clear(&text);
-        for (uint64_t k = 0; k < count; k++) {
-            str_add(&text, PIECES[rng_below(&rng, ARRAY_LEN(PIECES))]);
-        }
-        taken += agree(text.text, text.len) ? 1 : 0;
-    }
-    assert_true(taken > 1000);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_takes_what_jansson_takes),
-        cmocka_unit_test(it_refuses_what_jansson_refuses),
+        cmocka_unit_test(it_is_what_jansson_read),
+        cmocka_unit_test(wrong_json_is_no_body),
         cmocka_unit_test(names_of_large_objects_differ_too),
-        cmocka_unit_test(depth_is_told_apart),
         cmocka_unit_test(what_is_not_there_is_nothing),
-        cmocka_unit_test(both_readers_agree_on_anything),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
