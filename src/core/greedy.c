@@ -58,20 +58,7 @@ GREEDY_ORDER(by_newest, 0)
 /* Is this unit lawful just now, after those that were taken? */
 static bool lawful_next(struct hunt *h, const struct claim_unit *u, int64_t off_gu)
 {
-    struct core *c = h->c;
-    int pool = h->ask->pool->index;
-    int leaf = h->ask->job->queue;
-    int cover;
-
-    if (u->own || u->passer) {
-        return u->own || units_passer_may_go(c, h->ask, u->job);
-    }
-    cover = quota_cover_job(c->queues, leaf, pool, h->ask->need_gu + h->leaving_gu,
-                            h->ask->job->ask->nonpreemptible);
-    return (h->ask->take || (cover >= 0 && !queue_covers(c->queues, cover, u->job->queue))) &&
-           quota_over(c->queues, pool, u->job->queue,
-                      queue_common(c->queues, u->job->queue, leaf)) &&
-           !hunt_would_shrink(h, u, off_gu);
+    return u->own || hunt_is_lawful(h, u, hunt_cover(h), off_gu);
 }
 
 static bool fits_now(struct hunt *h)

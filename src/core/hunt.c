@@ -54,20 +54,25 @@ int hunt_cover(const struct hunt *h)
                            h->ask->need_gu + h->leaving_gu, h->ask->job->ask->nonpreemptible);
 }
 
-bool hunt_take(struct hunt *h, const struct claim_unit *u, int cover)
+bool hunt_is_lawful(struct hunt *h, const struct claim_unit *u, int cover, int64_t off_gu)
 {
     const struct queue_tree *t = h->c->queues;
     int pool = h->ask->pool->index;
     int common = queue_common(t, u->job->queue, h->ask->job->queue);
 
-    if (u->passer && !units_passer_may_go(h->c, h->ask, u->job)) {
-        return false; /* what went before it was all that its queue had over its reserve */
+    if (u->passer) { /* those before it may have brought its queue within reserve */
+        return units_passer_may_go(h->c, h->ask, u->job);
     }
-    if (!u->passer && ((!h->ask->take && (cover < 0 || queue_covers(t, cover, u->job->queue))) ||
-                       !quota_over(t, pool, u->job->queue, common) || hunt_would_shrink(h, u, 0))) {
+    return (h->ask->take || (cover >= 0 && !queue_covers(t, cover, u->job->queue))) &&
+           quota_over(t, pool, u->job->queue, common) && !hunt_would_shrink(h, u, off_gu);
+}
+
+bool hunt_take(struct hunt *h, const struct claim_unit *u, int cover)
+{
+    if (!hunt_is_lawful(h, u, cover, 0)) {
         return false;
     }
-    claim_drop_unit(h->c, u, pool);
+    claim_drop_unit(h->c, u, h->ask->pool->index);
     return true;
 }
 

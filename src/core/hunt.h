@@ -37,6 +37,8 @@ bool hunt_is_proper(const unit_set *set);
 int hunt_by_size(const void *a, const void *b);
 /* The subtree that the claim comes out of, once the own victims are off the ledgers; -1 = none. */
 int hunt_cover(const struct hunt *h);
+/* May a victim of another queue go after those that are off?  off_gu as above. */
+bool hunt_is_lawful(struct hunt *h, const struct claim_unit *u, int cover, int64_t off_gu);
 /* Take a victim of another queue off the ledgers, if that is lawful after those that are off. */
 bool hunt_take(struct hunt *h, const struct claim_unit *u, int cover);
 /* The set is off the ledgers, which stay so: is there room, by the quota rules too? */

@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "planned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,18 +53,9 @@ static int apply(struct play *p, struct fact *fact)
 
 static void plan(struct play *p)
 {
-    struct decisions d;
-    struct fact *facts;
     size_t count;
+    struct fact *facts = planned(p->core, p->now_ms, p->arena, &count);
 
-    core_plan(p->core, p->now_ms, &d);
-    count = d.count;
-    facts = arena_new(p->arena, count + 1, sizeof(*facts));
-    for (size_t i = 0; i < count; i++) {
-        facts[i] = d.items[i];
-        facts[i].body.any =
-            codec_copy(fact_kind_schema(facts[i].kind), facts[i].body.any, p->arena);
-    }
     for (size_t i = 0; i < count; i++) {
         CHECK(apply(p, &facts[i]) == 0);
     }
